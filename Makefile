@@ -4,8 +4,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
+# Of `run`.
 PORT ?= 50051
 DATA ?= .data/hall
+# Of `soak`: how many random games and how many schedules of the log's simulation.
+GUILDHALL_GAMES ?= 100000
+GUILDHALL_SCHEDULES ?= 200000
+
 # The first interpreter that is new enough and can make an environment.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
 	$$p -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
@@ -13,11 +18,13 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; 
 BIN := .venv/bin
 ENV := .venv/.made
 GEN := gen/.made
+BUF := tools/buf/node_modules/.made
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
 
 .PHONY: help env gen run test check rules bench soak clean
 
 help: ## list what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 9
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 9
 
 env: $(ENV) ## make the Python environment in .venv
 
@@ -25,6 +32,30 @@ gen: $(GEN) ## generate gen/ from proto/
 
 run: env gen ## serve the whole hall on this machine (PORT=50051 DATA=.data/hall)
 	@exec $(BIN)/guildhall serve all --port $(PORT) --data $(DATA)
+
+test: env gen ## run every test
+	$(PYTEST)
+
+check: env gen $(BUF) ## check style, types and the contract (ruff, mypy --strict, buf)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy $(wildcard libs services tools)
+	tools/buf/node_modules/.bin/buf lint gen/guildhall.binpb
+	$(BIN)/python tools/breaking.py
+
+rules: env gen ## print every rule of every game with the tests that hold it
+	$(BIN)/python tools/rules.py
+
+bench: env gen ## measure, beside yardsticks of the same run
+	$(BIN)/python -m bench
+
+soak: export GUILDHALL_GAMES := $(GUILDHALL_GAMES)
+soak: export GUILDHALL_SCHEDULES := $(GUILDHALL_SCHEDULES)
+soak: env gen ## run every test, long (GUILDHALL_GAMES=100000 GUILDHALL_SCHEDULES=200000)
+	$(PYTEST) --timeout 0 --hypothesis-profile soak
+
+clean: ## remove what was made, but not a hall's data
+	rm -rf .venv gen build dist tools/buf/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(ENV): pyproject.toml constraints.txt
 	@if [ -z "$(PYTHON)" ]; then \
@@ -38,5 +69,8 @@ $(GEN): $(ENV) tools/gen.py $(wildcard tools/structgen.py) $(shell find proto 2>
 	$(BIN)/python tools/gen.py
 	@touch $@
 
-clean: ## remove what was made, but not a hall's data
-	rm -rf .venv gen build dist tools/buf/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
+$(BUF): tools/buf/package.json tools/buf/package-lock.json
+	@if ! command -v npm >/dev/null; then \
+		echo "buf is installed with npm, which is missing: apt-get install nodejs npm" >&2; exit 1; fi
+	npm ci --prefix tools/buf --no-audit --no-fund --loglevel error
+	@touch $@

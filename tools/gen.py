@@ -1,7 +1,7 @@
 """Generates gen/ from proto/: protobuf modules, one descriptor set, and the frozen Structs that rules see.
 
-Everything is made in a temporary directory first and then laid over gen/, file by file and only where something changed,
-so that a program running from gen/ never finds it half made.
+Everything is made in a temporary directory first and then laid over gen/, file by file and only where something
+changed, so that a program running from gen/ never finds it half made.
 """
 
 import os
@@ -19,7 +19,7 @@ COMMON_PROTOS = Path(google.rpc.status_pb2.__file__).parents[2]
 
 
 def protoc(proto: Path, *options: str) -> None:
-    """Run protoc over every .proto file below `proto`. Raises CalledProcessError if it finds a fault, which it has printed."""
+    """Run protoc over every .proto file below `proto`. Raises CalledProcessError for a fault, which it has printed."""
     files = sorted(str(path.relative_to(proto)) for path in proto.rglob("*.proto"))
     if not files:
         raise SystemExit(f"no .proto file in {proto}")
