@@ -1,0 +1,27 @@
+"""Names of the hall's topics (design section 3)."""
+
+OWNERS = "guildhall.owners"
+"""Compacted, one partition: who holds the newest claim of which partition."""
+
+PACKS = "guildhall.packs"
+"""Compacted, one partition: content packs by hash."""
+
+
+def events(game: str) -> str:
+    """The game's records; `game` as in its package, such as `arcane_alley`."""
+    return f"guildhall.{game}.events"
+
+
+def snapshots(game: str) -> str:
+    """Compacted: newest state of each aggregate."""
+    return f"guildhall.{game}.snapshots"
+
+
+def checkpoints(game: str) -> str:
+    """Compacted: per partition, a position and the seqs of its live aggregates."""
+    return f"guildhall.{game}.checkpoints"
+
+
+def markers(game: str) -> str:
+    """Compacted, write-once: what is kept of each finished aggregate."""
+    return f"guildhall.{game}.markers"

@@ -1,0 +1,139 @@
+"""Wire form of a log value: `guildhall.kernel.v1.LogValue`, written and read by hand.
+
+    LogValue { oneof value { Claim claim = 1; Entry entry = 2; } }
+    Claim    { string instance = 1; string address = 2; }
+    Entry    { int64 claim = 1; bytes hash = 2; bytes body = 3; uint64 seq = 4; }
+
+By hand because this is the inner loop of every reader, and because the log must be stricter than a protobuf runtime:
+only the canonical encoding is a value, so a flipped bit can't hide in a field that nobody reads.
+"""
+
+from guildhall.log.errors import BadValue
+from guildhall.log.port import Claim, Entry
+
+_MAX_INT64 = (1 << 63) - 1
+_MAX_UINT64 = (1 << 64) - 1
+
+
+def encode_claim(claim: Claim) -> bytes:
+    """A claim's value. Raises ValueError without an instance: nobody could recognise it."""
+    if not claim.instance:
+        raise ValueError("a claim needs an instance")
+    inner = _bytes_field(1, claim.instance.encode()) + _bytes_field(2, claim.address.encode())
+    return b"\x0a" + _varint(len(inner)) + inner
+
+
+def encode_entry(entry: Entry) -> bytes:
+    """An entry's value. Raises ValueError for a seq below 1, a negative claim, or no hash."""
+    if not (0 <= entry.claim <= _MAX_INT64 and 1 <= entry.seq <= _MAX_UINT64 and entry.hash):
+        raise ValueError("an entry needs a claim, a seq from 1, and a hash")
+    head = (b"\x08" + _varint(entry.claim) if entry.claim else b"") + _bytes_field(2, entry.hash)
+    body_head = b"\x1a" + _varint(len(entry.body)) if entry.body else b""
+    tail = b"\x20" + _varint(entry.seq)
+    length = len(head) + len(body_head) + len(entry.body) + len(tail)
+    return b"".join((b"\x12", _varint(length), head, body_head, entry.body, tail))
+
+
+def decode(value: bytes) -> Claim | Entry:
+    """The value in these bytes. Raises `BadValue` for anything but the canonical encoding of one claim or entry."""
+    try:
+        tag = value[0]
+        length, start = _read_varint(value, 1)
+        if start + length != len(value):
+            raise BadValue(f"{len(value) - start} bytes where {length} are announced")
+        if tag == 0x12:
+            return _entry(value, start)
+        if tag == 0x0A:
+            return _claim(value, start)
+    except IndexError:
+        raise BadValue("truncated") from None
+    raise BadValue(f"unknown kind of value: tag {tag:#x}")
+
+
+def _entry(value: bytes, at: int) -> Entry:
+    claim, seq = 0, 0
+    digest = body = b""
+    end, last = len(value), 0
+    while at < end:
+        tag = value[at]
+        if tag <= last:
+            raise BadValue(f"field tag {tag:#x} out of order")
+        last = tag
+        number, at = _read_varint(value, at + 1)
+        if not number:
+            raise BadValue(f"field tag {tag:#x} written although empty")
+        if tag == 0x08:
+            claim = number
+        elif tag == 0x12:
+            digest, at = _read_bytes(value, at, number)
+        elif tag == 0x1A:
+            body, at = _read_bytes(value, at, number)
+        elif tag == 0x20:
+            seq = number
+        else:
+            raise BadValue(f"unknown field: tag {tag:#x}")
+    if not seq or not digest or claim > _MAX_INT64:
+        raise BadValue("an entry without seq or hash, or with a negative claim")
+    return Entry(claim, digest, body, seq)
+
+
+def _claim(value: bytes, at: int) -> Claim:
+    texts = {0x0A: "", 0x12: ""}
+    end, last = len(value), 0
+    while at < end:
+        tag = value[at]
+        if tag not in texts:
+            raise BadValue(f"unknown field: tag {tag:#x}")
+        if tag <= last:
+            raise BadValue(f"field tag {tag:#x} out of order")
+        last = tag
+        length, at = _read_varint(value, at + 1)
+        if not length:
+            raise BadValue(f"field tag {tag:#x} written although empty")
+        raw, at = _read_bytes(value, at, length)
+        try:
+            texts[tag] = raw.decode()
+        except UnicodeDecodeError:
+            raise BadValue("text that isn't UTF-8") from None
+    if not texts[0x0A]:
+        raise BadValue("a claim without an instance")
+    return Claim(texts[0x0A], texts[0x12])
+
+
+def _bytes_field(number: int, data: bytes) -> bytes:
+    return bytes((number << 3 | 2,)) + _varint(len(data)) + data if data else b""
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    byte = data[at]
+    if byte < 0x80:
+        return byte, at + 1
+    number, shift = byte & 0x7F, 7
+    while True:
+        at += 1
+        byte = data[at]
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift > 63:
+            raise BadValue("a number of more than 64 bits")
+    if byte == 0 or number > _MAX_UINT64:
+        raise BadValue("a number that isn't canonical, or too large")
+    return number, at + 1
+
+
+def _read_bytes(data: bytes, at: int, length: int) -> tuple[bytes, int]:
+    end = at + length
+    if end > len(data):
+        raise BadValue("truncated")
+    return data[at:end], end
