@@ -1,0 +1,9 @@
+"""How long the randomized campaigns run: short in `make test`, long in `make soak`, which sets the environment."""
+
+import os
+
+GAMES = int(os.environ.get("GUILDHALL_GAMES", "2000"))
+"""Games of random play for each game of the hall, over all its player counts, options and rulings."""
+
+SCHEDULES = int(os.environ.get("GUILDHALL_SCHEDULES", "500"))
+"""Schedules of the log's simulation."""
