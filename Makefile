@@ -65,7 +65,7 @@ $(ENV): pyproject.toml constraints.txt
 	@touch $@
 
 # Directories stand among the sources, so that a file taken away counts as a change.
-$(GEN): $(ENV) tools/gen.py $(wildcard tools/structgen.py) $(shell find proto 2>/dev/null)
+$(GEN): $(ENV) tools/gen.py tools/structgen.py $(shell find proto 2>/dev/null)
 	$(BIN)/python tools/gen.py
 	@touch $@
 

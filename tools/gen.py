@@ -52,9 +52,8 @@ def main() -> None:
         made = Path(directory)
         protoc(ROOT / "proto", f"--python_out={made}", f"--pyi_out={made}")
         descriptors(ROOT / "proto", made / "guildhall.binpb")
-        structgen = ROOT / "tools" / "structgen.py"
-        if structgen.exists():
-            subprocess.run([sys.executable, str(structgen), str(made / "guildhall.binpb"), str(made)], check=True)
+        structgen = [sys.executable, str(ROOT / "tools" / "structgen.py")]
+        subprocess.run([*structgen, str(made / "guildhall.binpb"), str(made)], check=True)
         lay(made, ROOT / "gen")
 
 

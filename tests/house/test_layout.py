@@ -84,7 +84,8 @@ def test_no_source_names_this_machine_or_where_packages_come_from() -> None:
 
 def test_help_lists_every_target() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    helped = subprocess.run(["make", "help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    command = ["make", "--no-print-directory", "help"]
+    helped = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert phony and [line.split()[0] for line in helped.splitlines()] == phony[1].split()
     assert all(len(line.split()) > 1 for line in helped.splitlines())
 
