@@ -1,0 +1,81 @@
+"""Blind halls: a hall as one viewer may know it, derived from the hall's field types.
+
+A game declares what is secret once, in the types of its hall: fields of type
+`Cards` and `Hand` are masked, `Open` and everything else is public. Design section 2.
+"""
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from guildhall.kernel.cards import blind_cards, blind_hand, knows
+
+Masker = Callable[[Any, int], Any]
+"""Masks one value for the viewer with this `knows` bit."""
+
+_MASKERS: dict[str, Masker | None] = {"cards": blind_cards, "hand": blind_hand, "open": None}
+
+
+def _masker(hint: Any) -> Masker | None:
+    if get_origin(hint) is Annotated:
+        place = get_args(hint)[1]
+        return _MASKERS[place]
+    if get_origin(hint) is list:
+        (item,) = get_args(hint)
+        inner = _masker(item)
+        if inner is None:
+            return None
+        return lambda values, bit: [inner(value, bit) for value in values]
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return struct_masker(hint)
+    return None
+
+
+def struct_masker(struct: type[msgspec.Struct]) -> Masker | None:
+    """How to blind a Struct of this type, or None where nothing in it is secret.
+
+    The blind copy shares every public part with the truth and must not be changed.
+    """
+    hints = get_type_hints(struct, include_extras=True)
+    plan = tuple((name, mask) for name, hint in hints.items() if (mask := _masker(hint)))
+    if not plan:
+        return None
+    if len(plan) == 1:
+        name, mask = plan[0]
+
+        def mask_one(value: Any, bit: int) -> Any:
+            blind = copy(value)
+            setattr(blind, name, mask(getattr(value, name), bit))
+            return blind
+
+        return mask_one
+
+    def mask_all(value: Any, bit: int) -> Any:
+        blind = copy(value)
+        for name, mask in plan:
+            setattr(blind, name, mask(getattr(value, name), bit))
+        return blind
+
+    return mask_all
+
+
+def blinder(hall: type[msgspec.Struct]) -> Callable[[Any, int | None], Any]:
+    """The function `blind(hall, viewer)` of a hall type; the viewer is a seat, or None."""
+    mask = struct_masker(hall)
+    if mask is None:
+        return lambda value, viewer: value
+    return lambda value, viewer: mask(value, knows(viewer))
+
+
+def places(value: Any, hint: Any) -> Iterator[tuple[str, list[int]]]:
+    """Every place of a hall with its sort: `cards`, `hand` or `open`."""
+    if get_origin(hint) is Annotated:
+        yield get_args(hint)[1], value
+    elif get_origin(hint) is list:
+        for item in value:
+            yield from places(item, get_args(hint)[0])
+    elif isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        for name, inner in get_type_hints(hint, include_extras=True).items():
+            yield from places(getattr(value, name), inner)

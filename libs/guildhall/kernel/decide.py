@@ -1,0 +1,491 @@
+"""Decide: a command against a game gives a new version, or a refusal that changes nothing.
+
+The game is changed in place; any failure puts the last state bytes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from guildhall.kernel import ids
+from guildhall.kernel.frames import Back, Choice, Frame, Together
+from guildhall.kernel.game import MAX_COMMAND_ID, MAX_LISTED, UNDO, Game, Listing, collect
+from guildhall.kernel.luck import SEED_BYTES, Luck, commitment
+from guildhall.kernel.refusal import Refusal
+from guildhall.kernel.rules import Rules, resolve
+from guildhall.kernel.table import Overrun, Table
+from guildhall.kernel.v1.structs import (
+    Answered,
+    Clock,
+    CommandRef,
+    EndReason,
+    GameCreated,
+    GameEnded,
+    OpenDecision,
+    Record,
+    Resigned,
+    Setting,
+    TimedOut,
+    Undone,
+    encode_Record,
+)
+
+MAX_FRAMES = 5_000
+MAX_BYTES = 512 * 1024
+MAX_UNDO = 32
+ABANDONED_AFTER = 2
+"""So many time-outs in a row of every seat end the game."""
+
+
+class Decided(NamedTuple):
+    """A new version of a game: what the log keeps, and the events as rules emitted them."""
+
+    record: Record
+    body: bytes
+    hash: bytes
+    events: list[Any]
+
+
+@dataclass(frozen=True)
+class Creation:
+    """What a creator chooses."""
+
+    subjects: Sequence[str]
+    options: Mapping[str, str] = field(default_factory=dict)
+    rulings: Mapping[str, str] = field(default_factory=dict)
+    decision_ms: int | None = None
+    """Milliseconds that a decision may stay open; None: no clock."""
+    spectators: bool = True
+    seed: bytes | None = None
+    """Only for reproducible test games: who knows the seed knows every card."""
+
+
+def created_event(rules: Rules, creation: Creation, game_id: str, seed: bytes) -> GameCreated:
+    """The first event of a game. Raises Refusal for anything that the game does not offer."""
+    subjects = tuple(creation.subjects)
+    if len(subjects) not in rules.seats:
+        raise Refusal(
+            "WRONG_PLAYER_COUNT",
+            f"This game is for {rules.seats[0]} to {rules.seats[-1]} players, not {len(subjects)}.",
+        )
+    if len(set(subjects)) != len(subjects):
+        raise Refusal("DUPLICATE_SUBJECT", "A subject can hold one seat of a game.")
+    for subject in subjects:
+        if not subject or len(subject) > 128 or subject.startswith(ids.HALL):
+            raise Refusal("INVALID_SUBJECT", f"{subject!r} cannot hold a seat.")
+    if len(seed) != SEED_BYTES:
+        raise Refusal("INVALID_SEED", f"A seed has {SEED_BYTES} bytes.")
+    if creation.decision_ms is not None and not 1_000 <= creation.decision_ms <= 2**32 - 1:
+        raise Refusal("INVALID_CLOCK", "A decision stays open for at least one second.")
+    created = GameCreated(
+        game_id=game_id,
+        game=rules.game,
+        subjects=subjects,
+        options=_settings(resolve(creation.options, rules.options, "option")),
+        rulings=_settings(resolve(creation.rulings, rules.rulings, "ruling")),
+        pack_hash=rules.pack_hash,
+        seed_hash=commitment(seed),
+        seed=seed,
+        clock=None if creation.decision_ms is None else Clock(creation.decision_ms),
+        spectators=creation.spectators,
+        seed_given=creation.seed is not None,
+    )
+    refusal = rules.check_setup(created)
+    if refusal is not None:
+        raise refusal
+    return created
+
+
+def _settings(values: Mapping[str, str]) -> tuple[Setting, ...]:
+    return tuple(Setting(name, value) for name, value in values.items())
+
+
+def create(
+    rules: Rules,
+    created: GameCreated,
+    *,
+    subject: str,
+    command_id: str,
+    payload_hash: bytes,
+    at_ms: int,
+) -> tuple[Game, Decided]:
+    """A new game at version 1 and its first record."""
+    game = Game(rules, created, rules.new_hall(created))
+    game.set_agenda([], 0, b"")
+    step = _Step(game, at_ms)
+    step.table.events.append(created)
+    step.agenda.append(rules.first())
+    step.advance()
+    return game, step.commit(None, CommandRef(subject, command_id, payload_hash))
+
+
+def decide(
+    game: Game,
+    seat: int,
+    decision_id: str,
+    command: Any,
+    *,
+    subject: str,
+    command_id: str,
+    at_ms: int,
+) -> Decided:
+    """Carry out a seat's command. Raises Refusal, and then nothing has changed."""
+    decision = game.decision(decision_id)
+    if decision.seat != seat:
+        raise Refusal("NOT_YOUR_SEAT", "This decision is another seat's.")
+    payload_hash = ids.payload_hash(decision_id, game.rules.wire.encode_command(command))
+    ref = CommandRef(subject, command_id, payload_hash)
+    if not game.legal(seat).holds(command):
+        raise explain(game, seat, command)
+    if command == UNDO:
+        return _transact(game, at_ms, seat, ref, lambda step: step.undo(seat))
+    return _transact(game, at_ms, seat, ref, lambda step: step.answer(seat, command))
+
+
+def explain(game: Game, seat: int, command: Any) -> Refusal:
+    """Why a command that is not listed is refused."""
+    if command == UNDO:
+        return Refusal(
+            "UNDO_CLOSED",
+            "Nothing can be taken back: luck was drawn, somebody learned a card, "
+            "or somebody else was asked since.",
+        )
+    return game.top().why(game.blind(seat), seat, command)
+
+
+def check_command_id(subject: str, command_id: str) -> None:
+    """Raises Refusal INVALID_COMMAND_ID."""
+    if not command_id or len(command_id.encode()) > MAX_COMMAND_ID:
+        raise Refusal("INVALID_COMMAND_ID", f"A command_id has 1 to {MAX_COMMAND_ID} bytes.")
+
+
+def time_out(game: Game, decision_id: str, *, at_ms: int) -> Decided:
+    """Play the default of a decision whose deadline has passed: a command by the clock.
+
+    Raises Refusal STALE_DECISION or GAME_OVER where it is no longer waited for.
+    """
+    decision = game.decision(decision_id)
+    if decision not in game.waiting():
+        raise Refusal("STALE_DECISION", f"Decision {decision_id!r} has its answer.")
+    command_id = f"timeout:{decision_id}"
+    ref = CommandRef(ids.CLOCK, command_id, ids.payload_hash(decision_id, b""))
+    return _transact(
+        game, at_ms, None, ref, lambda step: step.time_out(decision.seat, decision_id)
+    )
+
+
+def resign(game: Game, seat: int, *, subject: str, command_id: str, at_ms: int) -> Decided:
+    """Give a seat up. Raises Refusal GAME_OVER or ALREADY_RESIGNED."""
+    if game.ended is not None:
+        raise Refusal("GAME_OVER", "The game is over.")
+    if game.resigned[seat]:
+        raise Refusal("ALREADY_RESIGNED", "This seat has resigned.")
+    ref = CommandRef(subject, command_id, resign_payload(seat))
+    return _transact(game, at_ms, seat, ref, lambda step: step.resign(seat))
+
+
+def resign_payload(seat: int) -> bytes:
+    """The payload hash of a resignation."""
+    return ids.payload_hash(f"resign:{seat}", b"")
+
+
+def _transact(
+    game: Game,
+    at_ms: int,
+    seat: int | None,
+    ref: CommandRef,
+    act: Callable[[_Step], None],
+) -> Decided:
+    kept = game.keep()
+    try:
+        step = _Step(game, at_ms)
+        act(step)
+        return step.commit(seat, ref)
+    except BaseException:
+        game.rollback(kept)
+        raise
+
+
+class _Step:
+    """One command's way from the decision it answers to the next open decisions."""
+
+    def __init__(self, game: Game, at_ms: int) -> None:
+        rules = game.rules
+        self.game = game
+        self.rules = rules
+        self.at_ms = at_ms
+        self.agenda = game.agenda
+        self.table: Table[Any] = Table(
+            game.hall,
+            rules.packs[game.created.pack_hash],
+            Luck(game.created.seed, game.next_draw),
+            rules.evolve,
+            rules.wire.FRONTS,
+            game.given,
+        )
+        self.before = game.state
+        self.standing: Frame | None = self.agenda[-1] if game.open else None
+        """The frame that asked before this command, as long as it still stands on the agenda."""
+        self.answered_alone: int | None = None
+        """The seat that answered, if it alone was asked."""
+        self.undone = False
+        self.frames = 0
+        self.ended: GameEnded | None = None
+        self.open: list[OpenDecision] = []
+        self.listings: dict[int, Listing] = {}
+
+    # --- what a command does
+
+    def answer(self, seat: int, command: Any) -> None:
+        """A seat's listed command."""
+        game = self.game
+        if game.timeouts[seat]:
+            game.timeouts = _with(game.timeouts, seat, 0)
+        if len(game.open) == 1:
+            self.answered_alone = seat
+        self._answer(seat, command)
+        self.advance()
+
+    def undo(self, seat: int) -> None:
+        """Back to the state before the seat's last command."""
+        game = self.game
+        to_version, state = game.undo[-1]
+        self.undone = True
+        self.standing = None
+        if game.timeouts[seat]:
+            game.timeouts = _with(game.timeouts, seat, 0)
+        game.restore_state(state)
+        self.agenda = game.agenda
+        self.table.hall = game.hall
+        self.table.given = game.given
+        self.table.events.append(Undone(seat, to_version, state))
+        self.advance()
+
+    def time_out(self, seat: int, decision_id: str) -> None:
+        """The clock plays the default of a seat."""
+        game = self.game
+        game.timeouts = _with(game.timeouts, seat, game.timeouts[seat] + 1)
+        self.table.events.append(TimedOut(seat, decision_id))
+        if all(
+            gone or times >= ABANDONED_AFTER
+            for gone, times in zip(game.resigned, game.timeouts, strict=True)
+        ):
+            self.end(EndReason.END_REASON_ABANDONED)
+            return
+        self._answer(seat, self._default(game.top(), seat))
+        self.advance()
+
+    def resign(self, seat: int) -> None:
+        """A seat gives up; what it is asked, now and later, gets the default."""
+        game = self.game
+        game.resigned = _with(game.resigned, seat, True)
+        self.table.events.append(Resigned(seat))
+        if game.resigned.count(False) < 2:
+            self.end(EndReason.END_REASON_RESIGNED)
+            return
+        self.advance()
+
+    # --- flow
+
+    def advance(self) -> None:
+        """Run frames until somebody is asked or the game ends."""
+        agenda = self.agenda
+        table = self.table
+        while not table.finished:
+            self.frames += 1
+            if self.frames > MAX_FRAMES:
+                raise Overrun(f"more than {MAX_FRAMES} frames")
+            frame = agenda[-1]
+            if isinstance(frame, Together):
+                if self._ask_together(frame):
+                    return
+            elif isinstance(frame, Choice):
+                if self._ask(frame):
+                    return
+            else:
+                del agenda[-1]
+                if isinstance(frame, Back):
+                    frame.got(table, table.given)
+                else:
+                    frame.run(table)
+                self._queue()
+        self.end(EndReason.END_REASON_FINISHED)
+
+    def end(self, reason: EndReason) -> None:
+        """The game is over."""
+        ranks = _with_resigned_last(self.rules.ranks(self.table.hall), self.game.resigned)
+        self.ended = GameEnded(reason, tuple(ranks))
+        self.table.events.append(self.ended)
+        self.agenda.clear()
+
+    def _queue(self) -> None:
+        queued = self.table.queued
+        if queued:
+            queued.reverse()
+            self.agenda += queued
+            queued.clear()
+
+    def _answer(self, seat: int, command: Any) -> None:
+        frame = self.agenda[-1]
+        if isinstance(frame, Together):
+            self._take_answer(frame, seat, command)
+            return
+        assert isinstance(frame, Choice)
+        del self.agenda[-1]
+        self.standing = None
+        frame.choose(self.table, seat, command)
+        self._queue()
+
+    def _take_answer(self, frame: Together, seat: int, command: Any) -> None:
+        answer = self.rules.wire.encode_command(command)
+        frame.answers = {**frame.answers, seat: answer}
+        self.table.events.append(Answered(seat, answer))
+
+    def _default(self, frame: Choice, seat: int) -> Any:
+        command = frame.default(self.rules.blind(self.table.hall, seat), seat)
+        if not self._list(frame, seat).holds(command):
+            raise AssertionError(f"the default of {type(frame).__name__} is not listed: {command}")
+        return command
+
+    def _list(self, frame: Choice, seat: int) -> Listing:
+        listing = collect(frame.options(self.rules.blind(self.table.hall, seat), seat))
+        commands, families = listing
+        if not commands and all(family.is_empty() for family in families):
+            raise AssertionError(f"{type(frame).__name__} asks seat {seat} and lists nothing")
+        if len(commands) > MAX_LISTED:
+            raise Overrun(f"{type(frame).__name__} lists more than {MAX_LISTED} commands")
+        return listing
+
+    def _ask(self, frame: Choice) -> bool:
+        """Ask one seat; False where nobody has to be waited for."""
+        public = self.rules.blind(self.table.hall, None)
+        seats = frame.asked(public)
+        if not seats:
+            del self.agenda[-1]
+            return False
+        (seat,) = seats
+        if self.game.resigned[seat]:
+            self._answer(seat, self._default(frame, seat))
+            return False
+        if frame is self.standing:
+            self._leave_open(seat)
+            return True
+        if frame.FORCED:
+            commands, families = collect(frame.options(public, seat))
+            if len(commands) == 1 and not families:
+                self._answer(seat, commands[0])
+                return False
+        self.listings[seat] = self._list(frame, seat)
+        self._open(seat, frame.kind(public))
+        return True
+
+    def _ask_together(self, frame: Together) -> bool:
+        """Ask those who have not answered; False where all answers are in."""
+        public = self.rules.blind(self.table.hall, None)
+        seats = frame.asked(public)
+        for seat in seats:
+            if seat not in frame.answers and self.game.resigned[seat]:
+                self._take_answer(frame, seat, self._default(frame, seat))
+        waiting = [seat for seat in seats if seat not in frame.answers]
+        if not waiting:
+            del self.agenda[-1]
+            self.standing = None
+            decode = self.rules.wire.decode_command
+            frame.all_in(self.table, {seat: decode(frame.answers[seat]) for seat in seats})
+            self._queue()
+            return False
+        kind = frame.kind(public)
+        for seat in seats if frame.REVISABLE else waiting:
+            if frame is self.standing:
+                self._leave_open(seat)
+            elif not self.game.resigned[seat]:
+                self.listings[seat] = self._list(frame, seat)
+                self._open(seat, kind)
+        return True
+
+    def _leave_open(self, seat: int) -> None:
+        """The seat's decision stays as it is, with its id and deadline."""
+        for decision in self.game.open:
+            if decision.seat == seat and not self.game.resigned[seat]:
+                self.open.append(decision)
+                self.listings[seat] = self.game.legal(seat)
+
+    def _open(self, seat: int, kind: str) -> None:
+        clock = self.game.created.clock
+        deadline = self.at_ms + clock.decision_ms if clock else 0
+        self.open.append(OpenDecision(self.game.version + 1, seat, kind, deadline))
+
+    # --- the new version
+
+    def commit(self, seat: int | None, ref: CommandRef) -> Decided:
+        """Make the game's new version and its record."""
+        game, table, rules = self.game, self.table, self.rules
+        version = game.version + 1
+        agenda = rules.encode_agenda(self.agenda, table.given)
+        undo = self._undo_after()
+        if undo:
+            commands = self.listings[self.open[0].seat].commands
+            if UNDO not in commands:
+                commands.append(UNDO)
+        encode_event = rules.wire.encode_event
+        record = Record(
+            game.created.game_id,
+            version,
+            (ref,),
+            seat,
+            self.at_ms,
+            rules.version,
+            tuple([encode_event(event) for event in table.events]),
+            agenda,
+            tuple(self.open),
+            tuple(table.rng.draws),
+            game.hash,
+            len(undo),
+        )
+        body = encode_Record(record)
+        if len(body) > MAX_BYTES:
+            raise Overrun(f"a record of {len(body)} bytes")
+        game.hall = table.hall
+        game.set_agenda(self.agenda, table.given, agenda)
+        game.state = rules.join_state(table.hall, agenda)
+        game.hash = ids.version_hash(game.hash, game.created.seed, version, body)
+        game.version = version
+        game.open = record.open_decisions
+        game.listings = self.listings
+        game.next_draw += len(record.draws)
+        game.undo = undo
+        game.ended = self.ended
+        game.at_ms = self.at_ms
+        digest = ids.command_digest(ref.subject, ref.command_id)
+        game.accepted[digest] = (version, ref.payload_hash[:16])
+        return Decided(record, body, game.hash, table.events)
+
+    def _undo_after(self) -> tuple[tuple[int, bytes], ...]:
+        """The versions that can be gone back to, the last one last.
+
+        Open while the same seat alone is asked, nothing was drawn, and no event told a front.
+        """
+        game = self.game
+        if self.undone:
+            return game.undo[:-1]
+        if self.standing is not None and self.open:
+            return game.undo
+        alone = len(self.open) == 1 and self.open[0].seat == self.answered_alone
+        if not alone or self.table.learned or self.table.rng.draws or len(game.undo) >= MAX_UNDO:
+            return ()
+        return (*game.undo, (game.version, self.before))
+
+
+def _with(values: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:index], value, *values[index + 1 :])
+
+
+def _with_resigned_last(ranks: list[int], resigned: Sequence[bool]) -> list[int]:
+    """Ranks among those who stayed; whoever resigned shares the rank behind them."""
+    stayed = [rank for rank, gone in zip(ranks, resigned, strict=True) if not gone]
+    return [
+        len(stayed) + 1 if gone else 1 + sum(1 for other in stayed if other < rank)
+        for rank, gone in zip(ranks, resigned, strict=True)
+    ]

@@ -1,0 +1,50 @@
+"""Names and digests that are derived, never chosen."""
+
+import hashlib
+import hmac
+from base64 import b32encode
+from struct import Struct as Packing
+
+_U64 = Packing(">Q").pack
+
+HALL = "guildhall:"
+"""Subjects that begin so are the hall's own."""
+CLOCK = HALL + "clock"
+
+
+def decision_id(version: int, seat: int) -> str:
+    """Id of the decision that opened for a seat at a version."""
+    return f"{version}.{seat}"
+
+
+def game_id(subject: str, command_id: str) -> str:
+    """Id of the game that this subject creates with this command id: 26 characters.
+
+    Creating twice with the same id therefore names the same game.
+    """
+    digest = hashlib.sha256(_pair(subject, command_id)).digest()
+    return b32encode(digest[:16]).decode().rstrip("=").lower()
+
+
+def command_digest(subject: str, command_id: str) -> bytes:
+    """16 bytes that stand for an accepted command."""
+    return hashlib.sha256(_pair(subject, command_id)).digest()[:16]
+
+
+def payload_hash(decision_id: str, command: bytes) -> bytes:
+    """SHA-256 of a decision id and a command as encoded by the hall."""
+    return hashlib.sha256(decision_id.encode() + b"\0" + command).digest()
+
+
+def version_hash(prev_hash: bytes, seed: bytes, seq: int, body: bytes) -> bytes:
+    """SHA-256(prev_hash || HMAC-SHA256(seed, "salt" || u64 seq) || body): design section 3.
+
+    The salt keeps a viewer from guessing a body by its hash before the seed opens.
+    """
+    salt = hmac.digest(seed, b"salt" + _U64(seq), "sha256")
+    return hashlib.sha256(prev_hash + salt + body).digest()
+
+
+def _pair(subject: str, command_id: str) -> bytes:
+    name = subject.encode()
+    return _U64(len(name)) + name + command_id.encode()
