@@ -71,3 +71,7 @@ class NotOwner(LogError):
         super().__init__(f"claim {claim} is held by {owner.address if owner else 'nobody known'}")
         self.claim = claim
         self.owner = owner
+
+
+class Closed(LogError):
+    """The writer was closed, or has failed (`__cause__` says of what). Nothing was sent."""

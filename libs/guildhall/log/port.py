@@ -34,7 +34,7 @@ BEGINNING = Position(0, NO_CLAIM)
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
-    """"This instance now writes this partition; reach it there." Its id is its own offset.
+    """ "This instance now writes this partition; reach it there." Its id is its own offset.
 
     `instance` is new at every process start; `address` is where other replicas forward to.
     """
@@ -78,7 +78,7 @@ class Appended(msgspec.Struct, frozen=True, gc=False):
 
 
 class TooLarge(msgspec.Struct, frozen=True, gc=False):
-    """The record is larger than the topic takes (`limit` bytes of key + value). Final: it isn't in the log and never will be."""
+    """The record is larger than `limit` bytes of key + value. Final: it isn't in the log and never will be."""
 
     limit: int
 

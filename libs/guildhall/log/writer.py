@@ -1,29 +1,30 @@
-"""The writer of one partition: claims it, appends in groups, and knows of every append what became of it.
+"""The writer of one partition: claims it, appends in groups, and finds out of every append what became of it.
 
-The rules are those of design section 3, "Writer", "Claim" and "Fresh answers". One task does all I/O of a partition, one
-round after another, so there is one produce in flight, and a round's I/O begins after everything that it answers.
+The rules are those of design section 3, "Claim", "Writer" and "Fresh answers". One task does all I/O of the partition,
+round after round; so one produce is in flight, and a round's I/O begins after every request that the round answers.
 """
 
 import asyncio
 import random
-from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import msgspec
 
 from guildhall.log.errors import (
     Busy,
+    Closed,
     InFlight,
-    LogError,
     LogUnavailable,
     NotOwner,
-    OutOfOrder,
     Quarantined,
     WrongSeq,
 )
-from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, advance, judge
+from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void, advance, judge
 from guildhall.log.port import (
     CLAIM_KEY,
+    NO_CLAIM,
     Appended,
     AppendOutcome,
     Claim,
@@ -34,6 +35,8 @@ from guildhall.log.port import (
     ProducerRecord,
     TooLarge,
 )
+from guildhall.log.reader import fold_to, fold_to_end
+from guildhall.log.values import encode_claim, encode_entry
 
 
 class RuledOut(msgspec.Struct, frozen=True, gc=False):
@@ -43,16 +46,35 @@ class RuledOut(msgspec.Struct, frozen=True, gc=False):
     """
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """Bounds and rhythms of a writer. `max_waiting` appends and `max_waiting_bytes` of bodies may be unresolved;
-    `poll_seconds` is how often an idle writer looks for records of others; the back-off is between attempts on a log
-    that can't be reached, doubled and jittered from the first to the last value, in seconds."""
+Outcome: TypeAlias = Appended | TooLarge | RuledOut | Doubt
 
-    max_waiting: int = 4096
-    max_waiting_bytes: int = 64 << 20
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds and rhythm of a writer.
+
+    At most `max_in_flight` appends with `max_in_flight_bytes` of bodies may be without an outcome. An idle writer looks
+    for others' records every `poll_seconds`. Pauses while the log can't be reached, or an append is in doubt, double
+    from `first_pause` to `last_pause` seconds, jittered.
+    """
+
+    max_in_flight: int = 4096
+    max_in_flight_bytes: int = 64 << 20
     poll_seconds: float = 0.25
-    first_backoff: float = 0.02
-    last_backoff: float = 2.0
+    first_pause: float = 0.02
+    last_pause: float = 2.0
+
+
+@dataclass(slots=True, eq=False)
+class _Pending:
+    """An append without an outcome; `claim` is the one that it was sent under, `NO_CLAIM` while it is queued."""
+
+    aggregate_id: str
+    seq: int
+    digest: bytes
+    body: bytes
+    future: "asyncio.Future[Outcome]"
+    claim: int = NO_CLAIM
+    settled: "asyncio.Future[None] | None" = None
 
 
 class Writer:
@@ -64,9 +86,9 @@ class Writer:
         position = await writer.confirm()
         await writer.close()
 
-    `state` is where the fold stands (new, or from a checkpoint: `guildhall.log.recovery`); the writer goes on with it.
-    `listener` is called with the verdict of every record in log order, own appends included (an own append's before
-    its outcome is told), and must not raise: an exception there ends the writer.
+    `state` is where the fold stands (new, or from `guildhall.log.recovery`); it is the writer's from now on.
+    `listener` is told the verdict of every record in log order, own appends included (before their outcome is), and
+    must not raise: that ends the writer. An instance has one writer per partition.
     """
 
     def __init__(
@@ -76,47 +98,306 @@ class Writer:
         me: Claim,
         state: FoldState,
         listener: Callable[[Verdict], None],
-        limits: Limits = Limits(),
+        limits: Limits | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """`rng` jitters the back-off. Must be made while the event loop that it serves is running."""
+        """`rng` jitters the pauses."""
+        self._topic = topic
+        self._partition = partition
+        self._me = me
+        self._state = state
+        self._listener = listener
+        self._limits = limits or Limits()
+        self._rng = rng or random.Random()
+        self._in_flight: dict[str, _Pending] = {}
+        self._bytes = 0
+        self._queue: list[_Pending] = []
+        self._sent = 0
+        self._claiming: asyncio.Future[int] | None = None
+        self._confirming: asyncio.Future[Position] | None = None
+        self._asked: asyncio.Future[Position] | None = None
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._poll: asyncio.TimerHandle | None = None
+        self._closed = False
+        self._failure: Exception | None = None
 
     @property
     def serving(self) -> bool:
         """Whether the newest claim folded is this instance's, and the writer is open."""
+        return self._owns and not self._closed
+
+    @property
+    def _owns(self) -> bool:
+        owner = self._state.owner
+        return owner is not None and owner.instance == self._me.instance
 
     @property
     def position(self) -> Position:
         """Up to where the listener has been told."""
+        return self._state.position
+
+    @property
+    def owner(self) -> Claim | None:
+        """Who made the newest claim folded, if that is known."""
+        return self._state.owner
+
+    @property
+    def failure(self) -> Exception | None:
+        """What ended the writer, if something other than `close` did."""
+        return self._failure
+
+    def last_seq(self, aggregate_id: str) -> int:
+        """The aggregate's last effective seq; 0 if it has none."""
+        return self._state.seqs.get(aggregate_id, 0)
+
+    def damaged(self) -> dict[str, int]:
+        """Quarantined aggregates, each with the offset of its first damaged record."""
+        return dict(self._state.damaged)
 
     async def claim(self) -> int:
-        """Claims the partition, folds up to the claim, serves; the claim's offset (which is its id).
+        """Claims the partition, folds up to the claim, serves; returns the claim's id (its offset).
 
-        Also the way back after standing down: the caller decides when (a newer assignment, or a jittered back-off).
-        Keeps trying while the log can't be reached. Raises `NotOwner` if somebody's newer claim was folded meanwhile.
+        Also the way back after standing down; when is the caller's matter (a newer assignment, or a jittered back-off).
+        Keeps trying while the log can't be reached. Raises `NotOwner` if a newer foreign claim came at once, `Closed`.
         """
+        self._check_open()
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name=f"writer of {self._topic.name}/{self._partition}")
+            self._schedule_poll()
+        if self._claiming is None:
+            self._claiming = asyncio.get_running_loop().create_future()
+        self._wake.set()
+        return await asyncio.shield(self._claiming)
 
-    def append(self, aggregate_id: str, seq: int, digest: bytes, body: bytes) -> "asyncio.Future[Outcome]":
+    def append(
+        self, aggregate_id: str, seq: int, digest: bytes, body: bytes, *, repair: bool = False
+    ) -> "asyncio.Future[Outcome]":
         """Queues the aggregate's next entry; the future tells what became of it.
 
-        `Appended(offset)`: effective, and the listener has seen it. `TooLarge`: final, nothing was written. `RuledOut`:
-        final, not effective. `Doubt`: only when the writer is closed or fails first; the outcome is unknown, ask whoever owns the partition.
-        While the log can't be reached the future waits: bound that with a deadline of your own. Cancelling the
-        future gives up the answer, not the append: the aggregate stays in flight until its outcome is known.
+        `Appended(offset)`: effective, and the listener has been told. `TooLarge`: final, nothing was written.
+        `RuledOut`: final, not effective. `Doubt`: only if the writer ends first; outcome unknown, ask the next owner.
+        The future waits for as long as the log can't be reached: bound that with a deadline of your own. Cancelling it
+        gives up the answer, not the append: the aggregate stays in flight until the outcome is known (`settled`).
 
-        Raises, with nothing queued: `NotOwner`, `Busy`, `InFlight`, `WrongSeq`, `Quarantined`.
+        `repair` lets an operator's entry follow a damaged record. Raises, with nothing queued: `NotOwner`, `Busy`,
+        `InFlight`, `WrongSeq`, `Quarantined`, `Closed`; ValueError for an empty id or digest.
         """
+        if not self.serving:
+            self._check_open()
+            raise self._not_owner()
+        if not aggregate_id.encode() or not digest:
+            raise ValueError("an entry needs an aggregate id in UTF-8 and a hash")
+        if aggregate_id in self._in_flight:
+            raise InFlight(aggregate_id)
+        expected = self._state.seqs.get(aggregate_id, 0) + 1
+        if seq != expected:
+            raise WrongSeq(aggregate_id, expected, seq)
+        if aggregate_id in self._state.damaged and not repair:
+            raise Quarantined(aggregate_id, self._state.damaged[aggregate_id])
+        limits = self._limits
+        if len(self._in_flight) >= limits.max_in_flight or self._bytes + len(body) > limits.max_in_flight_bytes:
+            raise Busy(f"{len(self._in_flight)} appends with {self._bytes} bytes are in flight")
+        pending = _Pending(aggregate_id, seq, digest, body, asyncio.get_running_loop().create_future())
+        self._in_flight[aggregate_id] = pending
+        self._bytes += len(body)
+        self._queue.append(pending)
+        self._wake.set()
+        return pending.future
 
     async def confirm(self) -> Position:
-        """Returns once every record that was in the log when this was called has been folded, and the newest claim is
-        still this instance's: what the state says then is fresh. Waiting callers share one confirmation.
+        """Returns once every record that was in the log when this was called is folded and the newest claim is still
+        this instance's: what the listener was told by then is fresh. Waiting callers share one confirmation.
 
-        Raises `NotOwner` (stood down), `LogUnavailable` (can't be confirmed now).
+        Raises `NotOwner`, `LogUnavailable` (it can't be confirmed now), `Closed`.
         """
+        if not self.serving:
+            self._check_open()
+            raise self._not_owner()
+        if self._confirming is None:
+            self._confirming = asyncio.get_running_loop().create_future()
+            self._wake.set()
+        return await asyncio.shield(self._confirming)
 
     async def settled(self, aggregate_id: str) -> None:
-        """Returns when the aggregate has no append in flight."""
+        """Returns when the outcome of the aggregate's append in flight, if there is one, is known."""
+        pending = self._in_flight.get(aggregate_id)
+        if pending is not None:
+            if pending.settled is None:
+                pending.settled = asyncio.get_running_loop().create_future()
+            await asyncio.shield(pending.settled)
 
     async def close(self) -> None:
-        """Takes nothing more, resolves what is in flight, ends. Bound it with a time-out of your own: what isn't
-        resolved when it is cancelled is in `Doubt`."""
+        """Takes nothing more, waits until every append in flight has its outcome, ends.
+
+        Bound it with a time-out of your own: appends without an outcome when it is cancelled are in `Doubt`.
+        """
+        self._closed = True
+        try:
+            for aggregate_id in list(self._in_flight):
+                await self.settled(aggregate_id)
+        finally:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.wait([self._task])
+            self._end(Closed("the writer was closed"))
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Closed("the writer has ended") from self._failure
+
+    def _not_owner(self) -> NotOwner:
+        return NotOwner(self._state.newest_claim, self._state.owner)
+
+    def _schedule_poll(self) -> None:
+        self._wake.set()
+        self._poll = asyncio.get_running_loop().call_later(self._limits.poll_seconds, self._schedule_poll)
+
+    async def _run(self) -> None:
+        """Rounds, until cancelled or until something fails that trying again can't mend."""
+        pause = self._limits.first_pause
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                try:
+                    quiet = await self._round()
+                except LogUnavailable:
+                    quiet = False
+                if self._queue or self._sent or self._claiming is not None:
+                    self._wake.set()
+                if quiet:
+                    pause = self._limits.first_pause
+                else:
+                    await asyncio.sleep(pause * self._rng.uniform(0.5, 1.0))
+                    pause = min(2 * pause, self._limits.last_pause)
+        except Exception as error:
+            self._failure = error
+            self._end(error)
+
+    async def _round(self) -> bool:
+        """One round: settles old doubts, claims, sends what is queued, confirms. Returns whether all is well: no
+        append is in doubt, and none was. Raises `LogUnavailable`; the next round goes on from there."""
+        # Whoever asks from here on waits for the next round: its I/O has not begun.
+        self._asked, self._confirming = self._confirming, None
+        try:
+            doubted = self._sent > 0
+            if doubted:
+                await self._fold_to_end()
+            if self._claiming is not None or self._sent:
+                await self._claim_once()
+            if not await self._send_queued() or self._sent:
+                await self._fold_to_end()
+        except LogUnavailable as error:
+            self._answer(error)
+            raise
+        self._answer(None if self._owns else self._not_owner())
+        return not doubted and not self._sent
+
+    def _answer(self, error: Exception | None) -> None:
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            if error is None:
+                asked.set_result(self._state.position)
+            else:
+                _fail(asked, error)
+
+    async def _claim_once(self) -> None:
+        """Appends a claim and folds up to it. Behind it, everything sent before is either effective or ruled out.
+        Raises `LogUnavailable` if it isn't known to be in the log: it may come late, and counts then too."""
+        before = self._state.newest_claim
+        record = ProducerRecord(CLAIM_KEY, encode_claim(self._me))
+        [outcome] = await self._topic.append(self._partition, [record])
+        await self._fold_to_end()
+        if isinstance(outcome, Appended):
+            await fold_to(self._topic, self._partition, self._state, outcome.offset + 1, self._told)
+        if not isinstance(outcome, Appended) and not (self._owns and self._state.newest_claim > before):
+            raise LogUnavailable(f"claim of {self._topic.name}/{self._partition}: {outcome}")
+        if self._claiming is not None:
+            claiming, self._claiming = self._claiming, None
+            if self._owns:
+                claiming.set_result(self._state.newest_claim)
+            else:
+                _fail(claiming, self._not_owner())
+
+    async def _send_queued(self) -> bool:
+        """Sends everything queued in one produce. Returns whether that confirmed the claim and the state: something
+        was acknowledged at the offset where the fold stood. What wasn't stays in doubt for the next fold."""
+        batch = [p for p in self._queue if self._in_flight.get(p.aggregate_id) is p]
+        self._queue.clear()
+        if not batch:
+            return False
+        claim = self._state.newest_claim
+        entries = [Entry(claim, p.digest, p.body, p.seq) for p in batch]
+        records = [ProducerRecord(p.aggregate_id, encode_entry(e)) for p, e in zip(batch, entries, strict=True)]
+        for pending in batch:
+            pending.claim = claim
+        self._sent += len(batch)
+        outcomes: Sequence[AppendOutcome] = await self._topic.append(self._partition, records)
+        confirmed = False
+        for pending, entry, outcome in zip(batch, entries, outcomes, strict=True):
+            if isinstance(outcome, TooLarge):
+                self._settle(pending, outcome)
+            elif isinstance(outcome, Appended) and is_next(self._state, outcome):
+                verdict = judge(self._state, outcome.offset, pending.aggregate_id, entry)
+                advance(self._state, verdict)
+                self._told(verdict)
+                confirmed = True
+        return confirmed
+
+    async def _fold_to_end(self) -> None:
+        await fold_to_end(self._topic, self._partition, self._state, self._told)
+
+    def _told(self, verdict: Verdict) -> None:
+        """Takes in what the fold has just passed: tells the listener, then settles what it decides."""
+        self._listener(verdict)
+        match verdict:
+            case Effective(offset=offset, aggregate_id=aggregate_id, entry=entry):
+                pending = self._in_flight.get(aggregate_id)
+                if pending is not None and pending.seq <= entry.seq:
+                    same = pending.seq == entry.seq and pending.digest == entry.hash
+                    self._settle(pending, Appended(offset) if same else RuledOut())
+            case ClaimSeen():
+                self._rule_out_older()
+            case Damaged(key=key) if key == CLAIM_KEY:
+                self._rule_out_older()
+            case Void() | Damaged():
+                pass
+
+    def _rule_out_older(self) -> None:
+        """After a claim: nothing sent under an older one can become effective; behind a stranger's, nothing can."""
+        for pending in list(self._in_flight.values()):
+            if not self._owns or NO_CLAIM < pending.claim < self._state.newest_claim:
+                self._settle(pending, RuledOut())
+
+    def _settle(self, pending: _Pending, outcome: Outcome) -> None:
+        del self._in_flight[pending.aggregate_id]
+        self._bytes -= len(pending.body)
+        if pending.claim != NO_CLAIM:
+            self._sent -= 1
+        if not pending.future.done():
+            pending.future.set_result(outcome)
+        if pending.settled is not None:
+            pending.settled.set_result(None)
+
+    def _end(self, error: Exception) -> None:
+        """Nothing more will happen here: whoever waits is told so."""
+        self._closed = True
+        if self._poll is not None:
+            self._poll.cancel()
+        for pending in list(self._in_flight.values()):
+            self._settle(pending, Doubt(str(error)))
+        for waiting in (self._claiming, self._confirming, self._asked):
+            if waiting is not None:
+                _fail(waiting, error)
+        self._claiming = self._confirming = self._asked = None
+
+
+def is_next(state: FoldState, appended: Appended) -> bool:
+    """The offset check: everything before this record is folded, so it is what the fold would judge next."""
+    return appended.offset == state.next_offset
+
+
+def _fail(future: "asyncio.Future[int] | asyncio.Future[Position]", error: Exception) -> None:
+    future.set_exception(error)
+    future.exception()  # whoever asked may be gone; that is no news for the event loop's log

@@ -1,0 +1,146 @@
+"""The log in memory: deterministic, for simulation and tests. Not durable.
+
+Several instances share one `MemoryBroker`, each through a `MemoryLog` of its own with its own `Faults`.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from guildhall.log.port import (
+    DEFAULT_PARTITIONS,
+    MAX_RECORD_BYTES,
+    Appended,
+    AppendOutcome,
+    ProducerRecord,
+    Record,
+    TooLarge,
+)
+
+
+class Faults:
+    """What may go wrong between one instance and the broker; this one does nothing wrong. Override to misbehave."""
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        """Appends a batch. `write` puts one record at the end now and tells its true outcome: it can be called late,
+        twice or never, and what is returned is what the instance is told."""
+        return [write(record) for record in records]
+
+    async def request(self, topic: str, partition: int) -> None:
+        """Called before each other request; may wait, or raise `LogUnavailable`."""
+
+    async def response(self, topic: str, partition: int) -> None:
+        """Called after each other request, before its answer is told."""
+
+
+class MemoryBroker:
+    """The records themselves: `events[topic][partition]` and `compacted[topic][partition][key]`."""
+
+    def __init__(self, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
+        self.max_record_bytes = max_record_bytes
+        self.events: dict[str, list[list[Record]]] = {}
+        self.compacted: dict[str, list[dict[str, Record]]] = {}
+        self.next_put = 0
+
+    def log(self, faults: Faults | None = None) -> "MemoryLog":
+        """An instance's connection."""
+        return MemoryLog(self, faults or Faults())
+
+
+class MemoryLog:
+    """`Log` over a broker."""
+
+    def __init__(self, broker: MemoryBroker, faults: Faults) -> None:
+        self._broker = broker
+        self._faults = faults
+
+    async def events(self, topic: str, partitions: int = DEFAULT_PARTITIONS) -> "MemoryEvents":
+        stored = self._broker.events.setdefault(topic, [[] for _ in range(partitions)])
+        return MemoryEvents(topic, stored, self._broker.max_record_bytes, self._faults)
+
+    async def compacted(self, topic: str, partitions: int = DEFAULT_PARTITIONS) -> "MemoryCompacted":
+        self._broker.compacted.setdefault(topic, [{} for _ in range(partitions)])
+        return MemoryCompacted(topic, self._broker, self._faults)
+
+    async def close(self) -> None:
+        """Nothing to end."""
+
+
+class MemoryEvents:
+    """`EventsTopic` over a broker."""
+
+    def __init__(self, name: str, stored: list[list[Record]], max_record_bytes: int, faults: Faults) -> None:
+        self.name = name
+        self.partitions = len(stored)
+        self._stored = stored
+        self._max_record_bytes = max_record_bytes
+        self._faults = faults
+
+    async def append(self, partition: int, records: Sequence[ProducerRecord]) -> Sequence[AppendOutcome]:
+        stored = self._stored[partition]
+
+        def write(record: ProducerRecord) -> AppendOutcome:
+            if len(record.key.encode()) + len(record.value) > self._max_record_bytes:
+                return TooLarge(self._max_record_bytes)
+            stored.append(Record(len(stored), record.key, record.value))
+            return Appended(len(stored) - 1)
+
+        # A real log answers later, never at once: whoever counts on that must not find out in production.
+        await asyncio.sleep(0)
+        return await self._faults.append(self.name, partition, records, write)
+
+    async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
+        await self._faults.request(self.name, partition)
+        await asyncio.sleep(0)
+        records = self._stored[partition][offset : offset + limit]
+        await self._faults.response(self.name, partition)
+        return records
+
+    async def end_offset(self, partition: int) -> int:
+        await self._faults.request(self.name, partition)
+        await asyncio.sleep(0)
+        end = len(self._stored[partition])
+        await self._faults.response(self.name, partition)
+        return end
+
+
+class MemoryCompacted:
+    """`CompactedTopic` over a broker."""
+
+    def __init__(self, name: str, broker: MemoryBroker, faults: Faults) -> None:
+        self.name = name
+        self._broker = broker
+        self._stored = broker.compacted[name]
+        self.partitions = len(self._stored)
+        self._faults = faults
+
+    async def put(self, partition: int, key: str, value: bytes | None) -> int:
+        await self._faults.request(self.name, partition)
+        await asyncio.sleep(0)
+        offset = self._broker.next_put
+        self._broker.next_put += 1
+        if value is None:
+            self._stored[partition].pop(key, None)
+        else:
+            self._stored[partition][key] = Record(offset, key, value)
+        await self._faults.response(self.name, partition)
+        return offset
+
+    async def get(self, partition: int, key: str) -> bytes | None:
+        await self._faults.request(self.name, partition)
+        await asyncio.sleep(0)
+        record = self._stored[partition].get(key)
+        await self._faults.response(self.name, partition)
+        return record.value if record else None
+
+    async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
+        await self._faults.request(self.name, partition)
+        await asyncio.sleep(0)
+        found = sorted((r for r in self._stored[partition].values() if r.offset >= offset), key=lambda r: r.offset)
+        await self._faults.response(self.name, partition)
+        return found
