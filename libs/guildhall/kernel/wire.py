@@ -1,8 +1,9 @@
-"""What the generated wire code stands on: the protobuf wire format, read strictly and written canonically (design section 2).
+"""What the generated wire code stands on: protobuf's wire format, read strictly and written canonically.
 
-`tools/structgen.py` writes one `structs.py` per package of the contract. Its encoders read their bytes out of the tables made here,
-and its decoders go straight through bytes that are canonical. Whatever is not (another field order, an unpacked
-list, any error) goes to `Message.decode`, which takes its time, accepts what is legal and names what isn't.
+`tools/structgen.py` writes one `structs.py` per package of the contract (design section 2, "One contract, the
+.proto"). Its encoders read their bytes out of the tables made here, and its decoders go straight through bytes that are
+canonical. Whatever is not (another field order, an unpacked list, any error) goes to `Message.decode`, which takes its
+time, accepts what is legal and names what isn't.
 
 Source of the format: https://protobuf.dev/programming-guides/encoding/
 """
@@ -47,7 +48,7 @@ class WireError(ValueError):
 
 
 class FieldAudience(NamedTuple):
-    """A field that not everybody sees: its name, its `guildhall.kernel.v1.Audience`, and what the others get instead."""
+    """A field that not everybody sees: its name, its `guildhall.kernel.v1.Audience`, and what the others get."""
 
     name: str
     audience: int
@@ -134,7 +135,7 @@ def _absent(presence: Presence) -> dict[int | None, bytes]:
 
 
 def packed(kind: str, values: Iterable[int], allowed: frozenset[int] | None = None) -> bytes:
-    """The elements of a packed field, without tag and length. Raises WireError for a value of another type or not `allowed`."""
+    """The elements of a packed field, without tag and length. Raises WireError for a value that is not `allowed`."""
     low, high = _RANGES[kind]
     parts = []
     for value in values:
@@ -159,7 +160,7 @@ def string_pairs(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
     entries = sorted((key.encode(), value.encode()) for key, value in pairs)
     if len({key for key, _ in entries}) != len(entries):
         raise WireError("the same key twice")
-    out = []
+    out: list[bytes] = []
     for key, value in entries:
         entry = key_length[len(key)] + key + value_length[len(value)] + value
         out += (field[len(entry)], entry)
@@ -200,7 +201,7 @@ def read_uint32(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_int32(data: bytes, at: int) -> tuple[int, int]:
-    """As `read_int64`, and WireError for a number beyond 32 bits. A negative one takes ten bytes, as protobuf writes it."""
+    """As `read_int64`, and WireError for a number beyond 32 bits. A negative one takes ten bytes, as it is written."""
     value, end = read_int64(data, at)
     if not -(2**31) <= value < 2**31:
         raise WireError(f"{value} is not a value of int32")
@@ -263,9 +264,9 @@ class Message(Generic[T]):
     def decode(self, data: bytes, path: str = "") -> T:
         """The struct that `data` encodes; `path` leads to this message.
 
-        Any field order is accepted, and packed, unpacked and mixed lists. Raises WireError for: an unknown field, a wrong wire type, a number out
-        of range or over-long, an undefined enum value, invalid UTF-8, a truncated field, a singular field or a map key that occurs
-        twice, two members of a oneof, a required field that is missing.
+        Any field order is accepted, and packed, unpacked and mixed lists. Raises WireError for: an unknown field, a
+        wrong wire type, a number out of range or over-long, an undefined enum value, invalid UTF-8, a truncated field,
+        a singular field or a map key that occurs twice, two members of a oneof, a required field that is missing.
         """
         found: dict[int, Any] = {}
         at = 0
@@ -327,10 +328,10 @@ class Message(Generic[T]):
             raise WireError(error.message, where) from None
         if field.kind == "string_pairs":
             pairs = found.setdefault(number, {})
-            key, value = _PAIR.decode(content, where)
+            key, text = _PAIR.decode(content, where)
             if key in pairs:
                 raise WireError(f"the key {key!r} occurs twice", where)
-            pairs[key] = value
+            pairs[key] = text
             return at
         return _keep(found, field, _read_value(field, content, where), at)
 
@@ -367,7 +368,7 @@ def _join(path: str, name: str) -> str:
 
 
 def only_one(name: str) -> Callable[..., Any]:
-    """The `make` of a message that is one oneof and nothing else: the member that is set. Raises WireError if none is."""
+    """The `make` of a message that is one oneof and nothing else: the member that is set; WireError if none is."""
 
     def make(*members: Any) -> Any:
         for member in members:
