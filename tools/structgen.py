@@ -322,9 +322,10 @@ class Module:
         self.constants: dict[str, str] = {}  # name -> expression
         self.enums = [enum for enum in contract.enums.values() if enum.package == package]
         self.messages = self._in_order()
-        names = Counter(each.name for each in [*self.enums, *self.messages])
-        if names and names.most_common(1)[0][1] > 1:
-            raise ContractError(f"{package}: two types would be called {names.most_common(1)[0][0]}")
+        names = Counter([*(enum.name for enum in self.enums), *(message.name for message in self.messages)])
+        for name, count in names.items():
+            if count > 1:
+                raise ContractError(f"{package}: two types would be called {name}")
 
     def _in_order(self) -> list[Message]:
         """The package's messages, each after those that it contains."""
@@ -464,12 +465,14 @@ class Module:
             more, part = self._encode_field(each, self.contract.presence(message, each))
             lines += [f"    {line}" for line in more]
             parts.append(part)
+        if not parts:
+            return [f"def encode_{message.name}(m: {message.name}) -> bytes:", '    return b""']
         # Measured: up to about four parts, + is quicker than join.
         result = " + ".join(parts) if len(parts) <= 4 else f'b"".join(({", ".join(parts)}))'
         return [
             f"def encode_{message.name}(m: {message.name}) -> bytes:",
             *lines,
-            f"    return {result or 'b' + repr('')}",
+            f"    return {result}",
         ]
 
     def _encode_field(self, each: Field, presence: str) -> tuple[list[str], str]:
@@ -517,7 +520,7 @@ class Module:
         ]
         if not message.fields:
             return [*lines, "    if not b:", f"        return {name}()", f"    {strict}"]
-        # The zeros are no tag and no second byte of a varint: so nothing needs to ask whether the bytes are at their end.
+        # Two zeros are no tag and no end of a longer varint, so nothing has to ask whether the bytes are at their end.
         lines += ["    n = len(b)", '    d = b + b"\\0\\0"', "    i = 0", "    try:"]
         for each, presence in zip(message.fields, presences, strict=True):
             lines += [f"        {line}" for line in self._decode_field(each, presence, strict)]
@@ -642,11 +645,11 @@ class Module:
         ]
 
     def _audience(self, event: Message) -> str:
-        fields = "".join(
-            f'_wire.FieldAudience("{each.name}", {each.audience}, {_default(each, self.contract.presence(event, each))}), '
-            for each in event.fields
-            if each.audience > EVERYONE
-        )
+        fields = ""
+        for each in event.fields:
+            if each.audience > EVERYONE:
+                default = _default(each, self.contract.presence(event, each))
+                fields += f'_wire.FieldAudience("{each.name}", {each.audience}, {default}), '
         return f"_wire.EventAudience({event.audience or EVERYONE}, ({fields}))"
 
     def _union_codec(self, union: Message) -> list[str]:
