@@ -6,7 +6,7 @@ round after round; so one produce is in flight, and a round's I/O begins after e
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -36,6 +36,7 @@ from guildhall.log.port import (
     TooLarge,
 )
 from guildhall.log.reader import fold_to, fold_to_end
+from guildhall.log.snapshots import Checkpoint
 from guildhall.log.values import encode_claim, encode_entry
 
 
@@ -154,6 +155,14 @@ class Writer:
     def damaged(self) -> dict[str, int]:
         """Quarantined aggregates, each with the offset of its first damaged record."""
         return dict(self._state.damaged)
+
+    def checkpoint(self, marked: Container[str]) -> Checkpoint:
+        """The partition as it is folded now, without the aggregates in `marked`: finished, their marker acknowledged.
+
+        Put it only after the snapshots that it needs are acknowledged. Takes time in proportion to the aggregates.
+        """
+        seqs = {aggregate_id: seq for aggregate_id, seq in self._state.seqs.items() if aggregate_id not in marked}
+        return Checkpoint(self._state.position, seqs, dict(self._state.damaged))
 
     async def claim(self) -> int:
         """Claims the partition, folds up to the claim, serves; returns the claim's id (its offset).

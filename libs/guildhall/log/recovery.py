@@ -1,0 +1,190 @@
+"""How a reader of a partition starts: checkpoint + snapshots + tail (design section 3, "Snapshots and checkpoints").
+
+Compaction keeps no order between topics, and older values may be written over newer ones. So nothing here trusts a
+snapshot further than the fold has come: one that is older than the checkpoint is folded on from its own position, a
+newer one counts once the fold reaches its seq, a missing one is made up for from the events.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from guildhall.log import topics
+from guildhall.log.errors import BadValue, LogUnreadable
+from guildhall.log.fold import Effective, FoldState, Verdict, fold
+from guildhall.log.port import (
+    BEGINNING,
+    CLAIM_KEY,
+    DEFAULT_PARTITIONS,
+    CompactedTopic,
+    EventsTopic,
+    Log,
+    Position,
+)
+from guildhall.log.reader import READ_LIMIT, fold_to
+from guildhall.log.snapshots import (
+    Checkpoint,
+    Marker,
+    Snapshot,
+    checkpoint_key,
+    decode_checkpoint,
+    decode_marker,
+    decode_snapshot,
+)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A game's topics, co-partitioned."""
+
+    events: EventsTopic
+    snapshots: CompactedTopic
+    checkpoints: CompactedTopic
+    markers: CompactedTopic
+
+
+async def open_store(log: Log, game: str, partitions: int = DEFAULT_PARTITIONS) -> Store:
+    """The game's topics, made with this many partitions if they don't exist. Raises as `Log.events` does."""
+    events = await log.events(topics.events(game), partitions)
+    return Store(
+        events,
+        await log.compacted(topics.snapshots(game), events.partitions),
+        await log.compacted(topics.checkpoints(game), events.partitions),
+        await log.compacted(topics.markers(game), events.partitions),
+    )
+
+
+async def recover(
+    store: Store,
+    partition: int,
+    schema: str,
+    restore: Callable[[str, Snapshot], None],
+    listener: Callable[[Verdict], None],
+) -> FoldState:
+    """Brings a reader to the partition's end; returns where the fold stands, for a `Writer` or for reading on.
+
+    `restore(aggregate_id, snapshot)` sets an aggregate's state to a snapshot of `schema`; `listener` is told every
+    effective record after that (or after nothing, where there is no snapshot), each aggregate's in order of seq, and
+    beyond the checkpoint every other verdict too. States of finished aggregates below the checkpoint are not told:
+    what remains of them is their marker.
+
+    Raises `LogUnavailable`; `LogUnreadable` if the events don't go with what was kept beside them, so some are lost.
+    """
+    # Before the events' end: whatever these tell of must then be within it.
+    markers = await _markers(store, partition)
+    checkpoint = await _checkpoint(store, partition) if markers is not None else None
+    snapshots = await _snapshots(store, partition, schema)
+    end = await store.events.end_offset(partition)
+    start = checkpoint or Checkpoint(BEGINNING, {})
+    for known in (start.position, *(snapshot.position for snapshot in snapshots.values())):
+        if known.next_offset > end:
+            reason = f"ends at offset {end}, but {known.next_offset} was folded before"
+            raise LogUnreadable(f"{store.events.name}/{partition}", reason)
+
+    state = _state_at(start, markers or {})
+    behind: dict[str, Snapshot | None] = {}
+    ahead: dict[str, Snapshot] = {}
+    for aggregate_id, seq in start.seqs.items():
+        snapshot = snapshots.get(aggregate_id)
+        if snapshot is not None and snapshot.seq > seq:
+            ahead[aggregate_id] = snapshot
+            continue
+        if snapshot is not None:
+            restore(aggregate_id, snapshot)
+        if snapshot is None or snapshot.seq < seq:
+            behind[aggregate_id] = snapshot
+    for aggregate_id, snapshot in snapshots.items():
+        if aggregate_id not in state.seqs:
+            ahead[aggregate_id] = snapshot
+    await _catch_up(store.events, partition, behind, start.position, start.seqs, listener)
+
+    def told(verdict: Verdict) -> None:
+        if isinstance(verdict, Effective) and verdict.aggregate_id in ahead:
+            snapshot = ahead[verdict.aggregate_id]
+            if verdict.entry.seq == snapshot.seq:
+                restore(verdict.aggregate_id, ahead.pop(verdict.aggregate_id))
+        else:
+            listener(verdict)
+
+    await fold_to(store.events, partition, state, end, told)
+    never_reached: dict[str, Snapshot | None] = {
+        aggregate_id: None for aggregate_id in ahead if aggregate_id in state.seqs
+    }
+    await _catch_up(store.events, partition, never_reached, state.position, state.seqs, listener)
+    return state
+
+
+def _state_at(checkpoint: Checkpoint, markers: dict[str, Marker]) -> FoldState:
+    """The fold at the checkpoint. Markers below it are of games that it no longer lists; one that it does list is live
+    there, and finishes again in the tail."""
+    position = checkpoint.position
+    finished = {name: marker.seq for name, marker in markers.items() if marker.offset < position.next_offset}
+    return FoldState(
+        next_offset=position.next_offset,
+        newest_claim=position.newest_claim,
+        seqs=finished | checkpoint.seqs,
+        damaged=dict(checkpoint.damaged),
+    )
+
+
+async def _catch_up(
+    events: EventsTopic,
+    partition: int,
+    behind: dict[str, Snapshot | None],
+    to: Position,
+    seqs: dict[str, int],
+    listener: Callable[[Verdict], None],
+) -> None:
+    """Tells the effective records of the aggregates in `behind` from their snapshot's position (None: from the start)
+    to `to`, where they must have come to `seqs`. Other aggregates are passed over; claims count for all."""
+    if not behind:
+        return
+    begin = {name: snapshot.position if snapshot else BEGINNING for name, snapshot in behind.items()}
+    first = min(begin.values(), key=lambda position: position.next_offset)
+    state = FoldState(
+        next_offset=first.next_offset,
+        newest_claim=first.newest_claim,
+        seqs={name: snapshot.seq for name, snapshot in behind.items() if snapshot},
+    )
+    while state.next_offset < to.next_offset:
+        limit = min(READ_LIMIT, to.next_offset - state.next_offset)
+        for record in await events.read(partition, state.next_offset, limit):
+            own = begin.get(record.key)
+            if record.key == CLAIM_KEY or (own is not None and record.offset >= own.next_offset):
+                verdict = fold(state, record)
+                if isinstance(verdict, Effective):
+                    listener(verdict)
+            else:
+                state.next_offset = record.offset + 1
+    if state.newest_claim != to.newest_claim or any(state.seqs.get(name) != seqs[name] for name in behind):
+        raise LogUnreadable(
+            f"{events.name}/{partition}", f"its records below {to} aren't those that were folded before"
+        )
+
+
+async def _checkpoint(store: Store, partition: int) -> Checkpoint | None:
+    value = await store.checkpoints.get(partition, checkpoint_key(partition))
+    try:
+        return decode_checkpoint(value) if value is not None else None
+    except BadValue:
+        return None
+
+
+async def _snapshots(store: Store, partition: int, schema: str) -> dict[str, Snapshot]:
+    """Those of this schema that can be read; the others' aggregates are folded from their events."""
+    found = {}
+    for record in await store.snapshots.scan(partition):
+        aggregate_id, _, its_schema = record.key.rpartition("/")
+        if its_schema == schema:
+            try:
+                found[aggregate_id] = decode_snapshot(record.value)
+            except BadValue:
+                continue
+    return found
+
+
+async def _markers(store: Store, partition: int) -> dict[str, Marker] | None:
+    """All markers; None if one can't be read, because then only the events tell that its aggregate is finished."""
+    try:
+        return {record.key: decode_marker(record.value) for record in await store.markers.scan(partition)}
+    except BadValue:
+        return None
