@@ -60,13 +60,14 @@ def _slide(shape: int, line: Line, direction: int) -> Slide:
     return Slide(SHAPE_OF[size], from_cells)
 
 
-def _directions(line: Line) -> tuple[int, ...]:
+def _directions(shape: int, line: Line) -> tuple[int, ...]:
     """The ways to close the gap: a row's vertically, a column's horizontally, a diagonal's either way."""
-    if line[1] - line[0] == 1:
+    columns = SHAPES[shape][1]
+    if line[0] // columns == line[2] // columns:
         return (VERTICAL,)
-    if line in ((0, 4, 8), (2, 4, 6)):
-        return (VERTICAL, HORIZONTAL)
-    return (HORIZONTAL,)
+    if line[0] % columns == line[2] % columns:
+        return (HORIZONTAL,)
+    return (VERTICAL, HORIZONTAL)
 
 
 def _later(shape: int, sold: int, line: int) -> int:
@@ -100,7 +101,7 @@ LINES_THROUGH = tuple(
 """(index, line) of each stack that a cell lies in."""
 
 SLIDES: tuple[tuple[dict[int, Slide], ...], ...] = tuple(
-    tuple({direction: _slide(shape, line, direction) for direction in _directions(line)} for line in LINES[shape])
+    tuple({direction: _slide(shape, line, direction) for direction in _directions(shape, line)} for line in LINES[shape])
     for shape in range(len(SHAPES))
 )
 """By shape and sold line: the possible directions and what each leads to."""
