@@ -121,11 +121,7 @@ def blind_cards(cards: list[int], bit: int) -> list[int]:
     if not cards or max(cards) < 0x100:
         return [UNKNOWN] * len(cards)
     return [
-        card
-        if card & EVERYONE == EVERYONE
-        else card & (FLAGS | FRONT | bit)
-        if card & bit
-        else card & FLAGS
+        card if card & EVERYONE == EVERYONE else card & (FLAGS | FRONT | bit) if card & bit else card & FLAGS
         for card in cards
     ]
 

@@ -149,8 +149,7 @@ def explain(game: Game, seat: int, command: Any) -> Refusal:
     if command == UNDO:
         return Refusal(
             "UNDO_CLOSED",
-            "Nothing can be taken back: luck was drawn, somebody learned a card, "
-            "or somebody else was asked since.",
+            "Nothing can be taken back: luck was drawn, somebody learned a card, or somebody else was asked since.",
         )
     return game.top().why(game.blind(seat), seat, command)
 
@@ -171,9 +170,7 @@ def time_out(game: Game, decision_id: str, *, at_ms: int) -> Decided:
         raise Refusal("STALE_DECISION", f"Decision {decision_id!r} has its answer.")
     command_id = f"timeout:{decision_id}"
     ref = CommandRef(ids.CLOCK, command_id, ids.payload_hash(decision_id, b""))
-    return _transact(
-        game, at_ms, None, ref, lambda step: step.time_out(decision.seat, decision_id)
-    )
+    return _transact(game, at_ms, None, ref, lambda step: step.time_out(decision.seat, decision_id))
 
 
 def resign(game: Game, seat: int, *, subject: str, command_id: str, at_ms: int) -> Decided:
@@ -268,11 +265,8 @@ class _Step:
         game = self.game
         game.timeouts = _with(game.timeouts, seat, game.timeouts[seat] + 1)
         self.table.events.append(TimedOut(seat, decision_id))
-        if all(
-            gone or times >= ABANDONED_AFTER
-            for gone, times in zip(game.resigned, game.timeouts, strict=True)
-        ):
-            self.end(EndReason.END_REASON_ABANDONED)
+        if all(gone or times >= ABANDONED_AFTER for gone, times in zip(game.resigned, game.timeouts, strict=True)):
+            self.end(EndReason.ABANDONED)
             return
         self._answer(seat, self._default(game.top(), seat))
         self.advance()
@@ -283,7 +277,7 @@ class _Step:
         game.resigned = _with(game.resigned, seat, True)
         self.table.events.append(Resigned(seat))
         if game.resigned.count(False) < 2:
-            self.end(EndReason.END_REASON_RESIGNED)
+            self.end(EndReason.RESIGNED)
             return
         self.advance()
 
@@ -311,7 +305,7 @@ class _Step:
                 else:
                     frame.run(table)
                 self._queue()
-        self.end(EndReason.END_REASON_FINISHED)
+        self.end(EndReason.FINISHED)
 
     def end(self, reason: EndReason) -> None:
         """The game is over."""

@@ -257,10 +257,7 @@ class Game:
             game_id=created.game_id,
             game=created.game,
             version=self.version,
-            seats=tuple(
-                SeatInfo(seat, subject, self.resigned[seat])
-                for seat, subject in enumerate(created.subjects)
-            ),
+            seats=tuple(SeatInfo(seat, subject, self.resigned[seat]) for seat, subject in enumerate(created.subjects)),
             options=created.options,
             rulings=created.rulings,
             pack_hash=created.pack_hash,
@@ -314,9 +311,7 @@ def restore(rules: Rules, data: bytes) -> Game:
     game.undo = tuple(snapshot.undo)
     game.timeouts = tuple(snapshot.timeouts)
     game.resigned = tuple(snapshot.resigned)
-    game.ended = (
-        None if snapshot.ended is None else GameEnded(snapshot.ended[0], tuple(snapshot.ended[1]))
-    )
+    game.ended = None if snapshot.ended is None else GameEnded(snapshot.ended[0], tuple(snapshot.ended[1]))
     game.at_ms = snapshot.at_ms
     return game
 

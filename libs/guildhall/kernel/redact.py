@@ -19,11 +19,7 @@ def redact(rules: Rules, event: Any, viewer: int | None) -> Any | None:
         return event
     if not _among(audience.event, event, viewer):
         return None
-    cleared = {
-        name: empty
-        for name, allowed, empty in audience.fields
-        if not _among(allowed, event, viewer)
-    }
+    cleared = {name: empty for name, allowed, empty in audience.fields if not _among(allowed, event, viewer)}
     return replace(event, **cleared) if cleared else event
 
 
@@ -33,13 +29,13 @@ def audience_mask(rules: Rules, event: Any, field: str, seats: int) -> list[int 
     viewers: list[int | None] = [*range(seats), None]
     if audience is None:
         return viewers
-    allowed = next((a for name, a, _ in audience.fields if name == field), Audience.AUDIENCE_EVERYONE)
+    allowed = next((a for name, a, _ in audience.fields if name == field), Audience.EVERYONE)
     return [v for v in viewers if _among(audience.event, event, v) and _among(allowed, event, v)]
 
 
 def _among(audience: int, event: Any, viewer: int | None) -> bool:
-    if audience == Audience.AUDIENCE_SEAT:
+    if audience == Audience.SEAT:
         return viewer is not None and viewer == event.seat
-    if audience == Audience.AUDIENCE_WITNESSES:
+    if audience == Audience.WITNESSES:
         return viewer is not None and bool(event.witnesses >> viewer & 1)
-    return audience != Audience.AUDIENCE_NOBODY
+    return audience != Audience.NOBODY

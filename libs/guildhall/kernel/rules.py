@@ -99,9 +99,7 @@ class StateCoder:
         self.agenda: Any = msgspec.msgpack.Decoder(tuple[list[frames], int])
 
 
-def resolve(
-    chosen: Mapping[str, str], declared: tuple[Choosable, ...], what: str
-) -> dict[str, str]:
+def resolve(chosen: Mapping[str, str], declared: tuple[Choosable, ...], what: str) -> dict[str, str]:
     """All declared options or rulings with their chosen or default values, sorted by name.
 
     Raises Refusal UNKNOWN_OPTION, UNKNOWN_RULING, INVALID_OPTION or INVALID_RULING;

@@ -20,6 +20,9 @@ T = TypeVar("T")
 _VARINT: Final = 0
 _LENGTH_DELIMITED: Final = 2
 
+# Two bytes of a varint that goes on, for each 14 bits.
+_GROUPS: Final = tuple(bytes((bits & 0x7F | 0x80, bits >> 7 | 0x80)) for bits in range(0x4000))
+
 # Encoded small numbers are kept, larger ones are made each time, so that a table cannot grow without bound.
 _KEPT: Final = 1024
 
@@ -76,12 +79,11 @@ class Presence(Enum):
 
 def varint(value: int) -> bytes:
     """The base-128 varint of a number from 0 to 2**64 - 1, shortest form."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    out = b""
+    while value > 0x3FFF:
+        out += _GROUPS[value & 0x3FFF]
+        value >>= 14
+    return out + (bytes((value,)) if value < 0x80 else bytes((value & 0x7F | 0x80, value >> 7)))
 
 
 class Numbers(dict[int | None, bytes]):
@@ -170,20 +172,27 @@ def string_pairs(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
+_SHIFTS: Final = tuple(range(0, 70, 7))
+
+
 def read_uint64(data: bytes, at: int) -> tuple[int, int]:
     """The varint at `at` and the offset behind it. Raises WireError when it is cut off, over-long or beyond 64 bits."""
-    value = shift = 0
-    for i in range(at, min(at + 10, len(data))):
-        byte = data[i]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if byte == 0 and shift:
-                raise WireError("over-long varint")
-            if value > 0xFFFF_FFFF_FFFF_FFFF:
-                raise WireError("varint beyond 64 bits")
-            return value, i + 1
-        shift += 7
-    raise WireError("varint beyond 64 bits" if shift == 70 else "truncated")
+    value = 0
+    try:
+        for shift in _SHIFTS:
+            byte = data[at]
+            at += 1
+            if byte < 0x80:
+                if byte == 0 and shift:
+                    raise WireError("over-long varint")
+                value |= byte << shift
+                if value > 0xFFFF_FFFF_FFFF_FFFF:
+                    break
+                return value, at
+            value |= (byte & 0x7F) << shift
+    except IndexError:
+        raise WireError("truncated") from None
+    raise WireError("varint beyond 64 bits")
 
 
 def read_int64(data: bytes, at: int) -> tuple[int, int]:
