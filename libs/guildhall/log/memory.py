@@ -14,6 +14,7 @@ from guildhall.log.port import (
     ProducerRecord,
     Record,
     TooLarge,
+    check_partition,
 )
 
 
@@ -82,6 +83,7 @@ class MemoryEvents:
         self._faults = faults
 
     async def append(self, partition: int, records: Sequence[ProducerRecord]) -> Sequence[AppendOutcome]:
+        check_partition(self, partition)
         stored = self._stored[partition]
 
         def write(record: ProducerRecord) -> AppendOutcome:
@@ -95,6 +97,7 @@ class MemoryEvents:
         return await self._faults.append(self.name, partition, records, write)
 
     async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
+        check_partition(self, partition)
         await self._faults.request(self.name, partition)
         await asyncio.sleep(0)
         records = self._stored[partition][offset : offset + limit]
@@ -102,6 +105,7 @@ class MemoryEvents:
         return records
 
     async def end_offset(self, partition: int) -> int:
+        check_partition(self, partition)
         await self._faults.request(self.name, partition)
         await asyncio.sleep(0)
         end = len(self._stored[partition])
@@ -120,6 +124,8 @@ class MemoryCompacted:
         self._faults = faults
 
     async def put(self, partition: int, key: str, value: bytes | None) -> int:
+        check_partition(self, partition)
+        key.encode()  # as every store does
         await self._faults.request(self.name, partition)
         await asyncio.sleep(0)
         offset = self._broker.next_put
@@ -132,6 +138,7 @@ class MemoryCompacted:
         return offset
 
     async def get(self, partition: int, key: str) -> bytes | None:
+        check_partition(self, partition)
         await self._faults.request(self.name, partition)
         await asyncio.sleep(0)
         record = self._stored[partition].get(key)
@@ -139,6 +146,7 @@ class MemoryCompacted:
         return record.value if record else None
 
     async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
+        check_partition(self, partition)
         await self._faults.request(self.name, partition)
         await asyncio.sleep(0)
         found = sorted((r for r in self._stored[partition].values() if r.offset >= offset), key=lambda r: r.offset)

@@ -175,6 +175,12 @@ class Log(Protocol):
         ...
 
 
+def check_partition(topic: EventsTopic | CompactedTopic, partition: int) -> None:
+    """Every request's check: raises IndexError for a partition that the topic doesn't have."""
+    if not 0 <= partition < topic.partitions:
+        raise IndexError(f"{topic.name} has partitions 0 to {topic.partitions - 1}, not {partition}")
+
+
 def partition_of(aggregate_id: str, partitions: int) -> int:
     """The aggregate's partition: first 8 bytes (big-endian) of SHA-256 of its id, mod the count (design section 3)."""
     return int.from_bytes(hashlib.sha256(aggregate_id.encode()).digest()[:8], "big") % partitions

@@ -24,6 +24,7 @@ from guildhall.log.port import (
     ProducerRecord,
     Record,
     TooLarge,
+    check_partition,
 )
 
 APPLICATION_ID = 0x47484C47
@@ -165,7 +166,7 @@ class SqliteEvents:
         self.partitions = partitions
 
     async def append(self, partition: int, records: Sequence[ProducerRecord]) -> Sequence[AppendOutcome]:
-        _check_partition(self, partition)
+        check_partition(self, partition)
         limit = self._log.max_record_bytes
         fitting = [r for r in records if len(r.key.encode()) + len(r.value) <= limit]
 
@@ -190,7 +191,7 @@ class SqliteEvents:
         return [next(outcomes) if id(r) in fits else TooLarge(limit) for r in records]
 
     async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
-        _check_partition(self, partition)
+        check_partition(self, partition)
 
         def select(db: sqlite3.Connection) -> list[Record]:
             rows = db.execute(
@@ -203,7 +204,7 @@ class SqliteEvents:
         return await self._log.do(select, writes=False)
 
     async def end_offset(self, partition: int) -> int:
-        _check_partition(self, partition)
+        check_partition(self, partition)
         return await self._log.do(lambda db: _end_offset(db, self.name, partition), writes=False)
 
 
@@ -216,16 +217,16 @@ class SqliteCompacted:
         self.partitions = partitions
 
     async def put(self, partition: int, key: str, value: bytes | None) -> int:
-        _check_partition(self, partition)
+        check_partition(self, partition)
         key.encode()  # a key that has no UTF-8 must fail its caller, not everybody's transaction
         return await self._log.do(lambda db: _put(db, self.name, partition, key, value), writes=True)
 
     async def get(self, partition: int, key: str) -> bytes | None:
-        _check_partition(self, partition)
+        check_partition(self, partition)
         return await self._log.do(lambda db: _get(db, self.name, partition, key), writes=False)
 
     async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
-        _check_partition(self, partition)
+        check_partition(self, partition)
 
         def select(db: sqlite3.Connection) -> list[Record]:
             rows = db.execute(
@@ -295,11 +296,6 @@ def _check_schema(path: str, db: sqlite3.Connection) -> bool:
     if not {"records", "compacted"} <= tables:
         raise LogUnreadable(path, "its tables are missing")
     return True
-
-
-def _check_partition(topic: SqliteEvents | SqliteCompacted, partition: int) -> None:
-    if not 0 <= partition < topic.partitions:
-        raise IndexError(f"{topic.name} has partitions 0 to {topic.partitions - 1}, not {partition}")
 
 
 def _partitions(db: sqlite3.Connection, topic: str, wanted: int) -> int:
