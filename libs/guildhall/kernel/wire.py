@@ -24,7 +24,7 @@ _LENGTH_DELIMITED: Final = 2
 _GROUPS: Final = tuple(bytes((bits & 0x7F | 0x80, bits >> 7 | 0x80)) for bits in range(0x4000))
 
 # Encoded small numbers are kept, larger ones are made each time, so that a table cannot grow without bound.
-_KEPT: Final = 1024
+_KEPT: Final = 0x4000
 
 _RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "uint32": (0, 2**32 - 1),
@@ -157,7 +157,10 @@ def packed_uint32(values: tuple[int, ...]) -> bytes:
 
 
 def string_pairs(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
-    """A whole `map<string, string>` field, tags included, sorted by key. Raises WireError when a key is there twice."""
+    """A whole `map<string, string>` field, tags included, sorted by key. Raises WireError when a key is there twice.
+
+    Protobuf leaves the order of a map open: upb puts "aa" before "a" where others and we do not.
+    """
     field, key_length, value_length = (lengths(n, Presence.REPEATED) for n in (number, 1, 2))
     entries = sorted((key.encode(), value.encode()) for key, value in pairs)
     if len({key for key, _ in entries}) != len(entries):
