@@ -1,8 +1,9 @@
 """The law of views and the audience check, for every event and every viewer (design sections 2 and 9.2).
 
-Each viewer's hall is kept by the redacted events alone, from version 1 on, and blinded for that
-viewer (who else was told a card is in the events, not in a viewer's hall). It must equal the blind hall after each event, and what a viewer came to know of cards must be
-what the event told that viewer.
+Each viewer's hall is kept by the redacted events alone, from version 1 on, and blinded
+for that viewer: who else was told a card is in the events, not in a viewer's hall. It must
+equal the blind hall after each event, and what a viewer came to know of cards must be what
+the event told that viewer.
 """
 
 from collections import Counter

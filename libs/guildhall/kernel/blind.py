@@ -5,12 +5,11 @@ A game declares what is secret once, in the types of its hall: fields of type
 """
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from guildhall.kernel.cards import blind_cards, blind_hand, knows
+from guildhall.kernel.cards import blind_cards, blind_hand, blind_places, knows
 
 Masker = Callable[[Any, int], Any]
 """Masks one value for the viewer with this `knows` bit."""
@@ -20,16 +19,20 @@ _MASKERS: dict[str, Masker | None] = {"cards": blind_cards, "hand": blind_hand, 
 
 def _masker(hint: Any) -> Masker | None:
     if get_origin(hint) is Annotated:
-        place = get_args(hint)[1]
-        return _MASKERS[place]
+        inside, place = get_args(hint)[:2]
+        return _MASKERS[place] if place in _MASKERS else _masker(inside)
     if get_origin(hint) is list:
         (item,) = get_args(hint)
         inner = _masker(item)
         if inner is None:
             return None
+        if inner is blind_cards:
+            return blind_places
         return lambda values, bit: [inner(value, bit) for value in values]
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return struct_masker(hint)
+    if any(_masker(inner) is not None for inner in get_args(hint)):
+        raise TypeError(f"{hint}: a secret place stands in a field, a list or a Struct, so that it can be blinded")
     return None
 
 
@@ -46,14 +49,14 @@ def struct_masker(struct: type[msgspec.Struct]) -> Masker | None:
         name, mask = plan[0]
 
         def mask_one(value: Any, bit: int) -> Any:
-            blind = copy(value)
+            blind = value.__copy__()
             setattr(blind, name, mask(getattr(value, name), bit))
             return blind
 
         return mask_one
 
     def mask_all(value: Any, bit: int) -> Any:
-        blind = copy(value)
+        blind = value.__copy__()
         for name, mask in plan:
             setattr(blind, name, mask(getattr(value, name), bit))
         return blind

@@ -107,27 +107,25 @@ def _unknown_first(card: Card) -> int:
     return card & 0xFFFF
 
 
-def blind_card(card: Card, bit: int) -> Card:
-    """The card as the viewer with this `knows` bit may know it."""
-    if card & EVERYONE == EVERYONE:
-        return card
-    if card & bit:
-        return card & (FLAGS | FRONT | bit)
-    return card & FLAGS
-
-
 def blind_cards(cards: list[int], bit: int) -> list[int]:
-    """An ordered place as that viewer may know it."""
+    """An ordered place as the viewer with this `knows` bit may know it.
+
+    Such a viewer's hall keeps fronts and flags, and of who knows a card only the viewer
+    and everyone: which other seats know it is not the viewer's to know.
+    """
     if not cards or max(cards) < 0x100:
         return [UNKNOWN] * len(cards)
-    return [
-        card if card & EVERYONE == EVERYONE else card & (FLAGS | FRONT | bit) if card & bit else card & FLAGS
-        for card in cards
-    ]
+    keep = FLAGS | FRONT | bit
+    return [c if c & SPECTATOR else c & keep if c & bit else c & FLAGS for c in cards]
 
 
 def blind_hand(cards: list[int], bit: int) -> list[int]:
     """A hand as that viewer may know it; the order tells nothing."""
-    blind = blind_cards(cards, bit)
-    blind.sort()
-    return blind
+    keep = FLAGS | FRONT | bit
+    return sorted([c if c & SPECTATOR else c & keep if c & bit else c & FLAGS for c in cards])
+
+
+def blind_places(places: list[list[int]], bit: int) -> list[list[int]]:
+    """Ordered places, each blinded."""
+    keep = FLAGS | FRONT | bit
+    return [[c if c & SPECTATOR else c & keep if c & bit else c & FLAGS for c in cards] for cards in places]
