@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from guildhall.kernel import ids
 from guildhall.kernel.frames import Back, Choice, Frame, Together
-from guildhall.kernel.game import MAX_COMMAND_ID, MAX_LISTED, UNDO, Game, Listing, collect
+from guildhall.kernel.game import MAX_COMMAND_ID, MAX_LISTED, UNDO, Game, Listing, UndoPoint, collect
 from guildhall.kernel.luck import SEED_BYTES, Luck, commitment
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.rules import Rules, resolve
@@ -35,6 +35,7 @@ from guildhall.kernel.v1.structs import (
 MAX_FRAMES = 5_000
 MAX_BYTES = 512 * 1024
 MAX_UNDO = 32
+"""Only so many of a seat's last commands can be taken back."""
 ABANDONED_AFTER = 2
 """So many time-outs in a row of every seat end the game."""
 
@@ -63,7 +64,11 @@ class Creation:
 
 
 def created_event(rules: Rules, creation: Creation, game_id: str, seed: bytes) -> GameCreated:
-    """The first event of a game. Raises Refusal for anything that the game does not offer."""
+    """The first event of a game. Raises Refusal for anything that the game does not offer.
+
+    `seed` is 32 fresh random bytes, used unless the creator brought a seed.
+    """
+    seed = seed if creation.seed is None else creation.seed
     subjects = tuple(creation.subjects)
     if len(subjects) not in rules.seats:
         raise Refusal(
@@ -226,8 +231,9 @@ class _Step:
         self.standing: Frame | None = self.agenda[-1] if game.open else None
         """The frame that asked before this command, as long as it still stands on the agenda."""
         self.answered_alone: int | None = None
-        """The seat that answered, if it alone was asked."""
-        self.undone = False
+        """The seat that answered, if it alone was asked. Not the last one of several that are asked
+        together: its answer opens theirs."""
+        self.undone: UndoPoint | None = None
         self.frames = 0
         self.ended: GameEnded | None = None
         self.open: list[OpenDecision] = []
@@ -240,7 +246,7 @@ class _Step:
         game = self.game
         if game.timeouts[seat]:
             game.timeouts = _with(game.timeouts, seat, 0)
-        if len(game.open) == 1:
+        if len(game.open) == 1 and not (isinstance(self.standing, Together) and self.standing.answers):
             self.answered_alone = seat
         self._answer(seat, command)
         self.advance()
@@ -248,8 +254,8 @@ class _Step:
     def undo(self, seat: int) -> None:
         """Back to the state before the seat's last command."""
         game = self.game
-        to_version, state = game.undo[-1]
-        self.undone = True
+        self.undone = game.undo[-1]
+        to_version, state, _ = self.undone
         self.standing = None
         if game.timeouts[seat]:
             game.timeouts = _with(game.timeouts, seat, 0)
@@ -275,6 +281,8 @@ class _Step:
         """A seat gives up; what it is asked, now and later, gets the default."""
         game = self.game
         game.resigned = _with(game.resigned, seat, True)
+        if game.timeouts[seat]:
+            game.timeouts = _with(game.timeouts, seat, 0)
         self.table.events.append(Resigned(seat))
         if game.resigned.count(False) < 2:
             self.end(EndReason.RESIGNED)
@@ -301,7 +309,8 @@ class _Step:
             else:
                 del agenda[-1]
                 if isinstance(frame, Back):
-                    frame.got(table, table.given)
+                    value, table.given = table.given, 0
+                    frame.got(table, value)
                 else:
                     frame.run(table)
                 self._queue()
@@ -369,6 +378,10 @@ class _Step:
         if frame.FORCED:
             commands, families = collect(frame.options(public, seat))
             if len(commands) == 1 and not families:
+                # An option that everybody cannot see would be lost here, or told by asking.
+                assert self._list(frame, seat) == (commands, families), (
+                    f"{type(frame).__name__} is forced, and seat {seat} has options that not everybody can see"
+                )
                 self._answer(seat, commands[0])
                 return False
         self.listings[seat] = self._list(frame, seat)
@@ -408,7 +421,7 @@ class _Step:
 
     def _open(self, seat: int, kind: str) -> None:
         clock = self.game.created.clock
-        deadline = self.at_ms + clock.decision_ms if clock else 0
+        deadline = self.undone.deadline_ms if self.undone else self.at_ms + clock.decision_ms if clock else 0
         self.open.append(OpenDecision(self.game.version + 1, seat, kind, deadline))
 
     # --- the new version
@@ -417,6 +430,9 @@ class _Step:
         """Make the game's new version and its record."""
         game, table, rules = self.game, self.table, self.rules
         version = game.version + 1
+        digest = ids.command_digest(ref.subject, ref.command_id)
+        if digest in game.accepted:
+            raise game.reused(game.accepted[digest][0])
         agenda = rules.encode_agenda(self.agenda, table.given)
         undo = self._undo_after()
         if undo:
@@ -452,14 +468,13 @@ class _Step:
         game.undo = undo
         game.ended = self.ended
         game.at_ms = self.at_ms
-        digest = ids.command_digest(ref.subject, ref.command_id)
         game.accepted[digest] = (version, ref.payload_hash[:16])
         return Decided(record, body, game.hash, table.events)
 
-    def _undo_after(self) -> tuple[tuple[int, bytes], ...]:
+    def _undo_after(self) -> tuple[UndoPoint, ...]:
         """The versions that can be gone back to, the last one last.
 
-        Open while the same seat alone is asked, nothing was drawn, and no event told a front.
+        Open while the same seat alone is asked, nothing was drawn, and no event told a front. `fold` finds the same.
         """
         game = self.game
         if self.undone:
@@ -467,9 +482,9 @@ class _Step:
         if self.standing is not None and self.open:
             return game.undo
         alone = len(self.open) == 1 and self.open[0].seat == self.answered_alone
-        if not alone or self.table.learned or self.table.rng.draws or len(game.undo) >= MAX_UNDO:
+        if not alone or self.table.learned or self.table.rng.draws:
             return ()
-        return (*game.undo, (game.version, self.before))
+        return (*game.undo, UndoPoint(game.version, self.before, game.open[0].deadline_ms))[-MAX_UNDO:]
 
 
 def _with(values: tuple[Any, ...], index: int, value: Any) -> tuple[Any, ...]:

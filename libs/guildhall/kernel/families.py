@@ -1,6 +1,6 @@
 """Families: choices too large to be listed, as slots with domains and limits.
 
-Check, size, listing and sampling all derive from the same data, in one
+Check, listing and sampling all derive from the same data, in one
 canonical order: slots in their order, values in the order of the domain.
 """
 

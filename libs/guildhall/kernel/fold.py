@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from guildhall.kernel import ids
-from guildhall.kernel.game import Game
+from guildhall.kernel.game import Game, UndoPoint
 from guildhall.kernel.rules import Rules
 from guildhall.kernel.v1.structs import (
     Answered,
@@ -39,21 +39,26 @@ def fold(rules: Rules, game: Game | None, body: bytes, digest: bytes) -> tuple[G
         events = [rules.wire.decode_event(event) for event in record.events]
     except ValueError as error:
         raise Unfoldable(f"record cannot be read: {error}") from error
-    game = _begin(rules, game, record, events)
+    game = _begin(rules, record, events) if game is None else game
+    if record.aggregate_id != game.game_id:
+        raise Unfoldable(f"version {record.seq} is of game {record.aggregate_id!r}, not of {game.game_id!r}")
     if record.seq != game.version + 1:
         raise Unfoldable(f"version {record.seq} follows version {game.version}")
     if record.prev_hash != game.hash:
         raise Unfoldable(f"version {record.seq} does not follow the hash of the version before")
     if ids.version_hash(game.hash, game.created.seed, record.seq, body) != digest:
         raise Unfoldable(f"hash of version {record.seq} is wrong")
-    if record.undo_depth > len(game.undo):
-        game.undo = (*game.undo, (game.version, game.state_bytes()))
+    if game.ended is not None:
+        raise Unfoldable(f"version {record.seq} follows the end of the game")
     try:
+        _move_undo(game, record, events)
         for event in events:
             _evolve(game, event)
+        _take(game, record, digest)
+    except Unfoldable:
+        raise
     except Exception as error:
         raise Unfoldable(f"version {record.seq} cannot be applied: {error!r}") from error
-    _take(game, record, digest)
     return game, events
 
 
@@ -67,12 +72,33 @@ def fold_all(rules: Rules, records: Iterable[tuple[bytes, bytes]]) -> Game:
     return game
 
 
-def _begin(rules: Rules, game: Game | None, record: Record, events: list[Any]) -> Game:
-    if game is not None:
-        return game
-    if not events or type(events[0]) is not GameCreated:
+def _begin(rules: Rules, record: Record, events: list[Any]) -> Game:
+    created = events[0] if events else None
+    if type(created) is not GameCreated:
         raise Unfoldable(f"version {record.seq} begins no game")
-    return Game(rules, events[0], rules.new_hall(events[0]))
+    if created.game != rules.game:
+        raise Unfoldable(f"a game of {created.game!r}, not of {rules.game!r}")
+    try:
+        return Game(rules, created, rules.new_hall(created))
+    except Exception as error:
+        raise Unfoldable(f"version {record.seq} begins no game: {error!r}") from error
+
+
+def _move_undo(game: Game, record: Record, events: list[Any]) -> None:
+    """What the record makes of the versions that can be gone back to; the record keeps the newest of them.
+
+    Before the events are applied: the version that an answer can be taken back to is the one it was given at.
+    """
+    first = events[0] if events else None
+    if type(first) is Undone:
+        if not game.undo or game.undo[-1][:2] != (first.to_version, first.state):
+            raise Unfoldable(f"version {record.seq} goes back to a state that was never there")
+        game.undo = game.undo[:-1]
+    elif record.undo_depth and type(first) is not Resigned:
+        game.undo = (*game.undo, UndoPoint(game.version, game.state_bytes(), game.open[0].deadline_ms))
+    game.undo = game.undo[-record.undo_depth :] if record.undo_depth else ()
+    if len(game.undo) != record.undo_depth:
+        raise Unfoldable(f"version {record.seq} can go back further than the game has gone")
 
 
 def _evolve(game: Game, event: Any) -> None:
@@ -88,7 +114,7 @@ def _evolve(game: Game, event: Any) -> None:
         game.resigned = _replaced(game.resigned, event.seat, True)
     elif kind is GameEnded:
         game.ended = event
-    elif kind is not Answered and kind is not GameCreated:
+    elif kind is not Answered and not (kind is GameCreated and game.version == 0):
         raise Unfoldable(f"no way to apply {kind.__name__}")
 
 
@@ -101,7 +127,6 @@ def _take(game: Game, record: Record, digest: bytes) -> None:
     game.open = record.open_decisions
     game.listings = {}
     game.next_draw += len(record.draws)
-    game.undo = game.undo[: record.undo_depth]
     game.at_ms = record.at_ms
     if record.seat is not None and game.timeouts[record.seat]:
         game.timeouts = _replaced(game.timeouts, record.seat, 0)

@@ -44,6 +44,16 @@ class Listing(NamedTuple):
 NOTHING = Listing([], [])
 
 
+class UndoPoint(NamedTuple):
+    """A version that can be gone back to."""
+
+    version: int
+    state: bytes
+    """State bytes of that version."""
+    deadline_ms: int
+    """Deadline of the decision that was open then: taking back gives no more time."""
+
+
 class Snapshot(msgspec.Struct, array_like=True):
     """Everything of a game as plain data; `SCHEMA` names its shape."""
 
@@ -54,7 +64,7 @@ class Snapshot(msgspec.Struct, array_like=True):
     next_draw: int
     accepted: dict[bytes, tuple[int, bytes]]
     hash: bytes
-    undo: list[tuple[int, bytes]]
+    undo: list[tuple[int, bytes, int]]
     timeouts: list[int]
     resigned: list[bool]
     ended: tuple[int, list[int]] | None
@@ -73,7 +83,7 @@ class Kept(NamedTuple):
     open: tuple[OpenDecision, ...]
     next_draw: int
     hash: bytes
-    undo: tuple[tuple[int, bytes], ...]
+    undo: tuple[UndoPoint, ...]
     timeouts: tuple[int, ...]
     resigned: tuple[bool, ...]
     ended: GameEnded | None
@@ -93,7 +103,7 @@ class Game:
         self.next_draw = 0
         self.accepted: dict[bytes, tuple[int, bytes]] = {}
         self.hash = b""
-        self.undo: tuple[tuple[int, bytes], ...] = ()
+        self.undo: tuple[UndoPoint, ...] = ()
         self.timeouts: tuple[int, ...] = (0,) * len(created.subjects)
         self.resigned: tuple[bool, ...] = (False,) * len(created.subjects)
         self.ended: GameEnded | None = None
@@ -237,12 +247,16 @@ class Game:
             return None
         version, digest = known
         if digest != payload[:16]:
-            raise Refusal(
-                "COMMAND_ID_REUSED",
-                "This command_id was accepted before with another command.",
-                details={"version": str(version)},
-            )
+            raise self.reused(version)
         return version
+
+    def reused(self, version: int) -> Refusal:
+        """The refusal of a command id that made that version with another command."""
+        return Refusal(
+            "COMMAND_ID_REUSED",
+            "This command_id was accepted before with another command.",
+            details={"version": str(version)},
+        )
 
     # --- what viewers see
 
@@ -298,7 +312,7 @@ class Game:
 
 
 def restore(rules: Rules, data: bytes) -> Game:
-    """The game of a snapshot. Raises msgspec.DecodeError for bytes of another shape."""
+    """The game of a snapshot. Raises ValueError for bytes of another shape (msgspec.DecodeError or WireError)."""
     snapshot = _SNAPSHOT.decode(data)
     created = decode_GameCreated(snapshot.created)
     game = Game(rules, created, None)
@@ -308,7 +322,7 @@ def restore(rules: Rules, data: bytes) -> Game:
     game.next_draw = snapshot.next_draw
     game.accepted = snapshot.accepted
     game.hash = snapshot.hash
-    game.undo = tuple(snapshot.undo)
+    game.undo = tuple(UndoPoint(*point) for point in snapshot.undo)
     game.timeouts = tuple(snapshot.timeouts)
     game.resigned = tuple(snapshot.resigned)
     game.ended = None if snapshot.ended is None else GameEnded(snapshot.ended[0], tuple(snapshot.ended[1]))

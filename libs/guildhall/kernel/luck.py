@@ -20,6 +20,7 @@ from struct import Struct as Packing
 from guildhall.kernel.v1.structs import Draw
 
 SEED_BYTES = 32
+MAX_BOUND = 2**32 - 1
 _PAIR = Packing(">QQ").pack
 _EIGHT = Packing(">8I").unpack
 
@@ -39,7 +40,12 @@ def stream(seed: bytes, n: int) -> Iterator[int]:
 
 
 def results(seed: bytes, n: int, bounds: Sequence[int]) -> list[int]:
-    """The results of draw `n`: for each exclusive bound (1 to 2**32) a number from 0."""
+    """The results of draw `n`: for each exclusive bound (1 to MAX_BOUND) a number from 0.
+
+    Raises ValueError for another bound.
+    """
+    if bounds and not 1 <= min(bounds) <= max(bounds) <= MAX_BOUND:
+        raise ValueError(f"a bound is 1 to {MAX_BOUND}")
     numbers = stream(seed, n)
     out: list[int] = []
     for bound in bounds:
@@ -66,11 +72,11 @@ class Luck:
         return out
 
     def below(self, bound: int) -> int:
-        """A number from 0 to bound - 1."""
+        """A number from 0 to bound - 1. Raises ValueError for a bound below 1 or above MAX_BOUND."""
         return self._draw((bound,))[0]
 
     def die(self, sides: int) -> int:
-        """A number from 1 to `sides`."""
+        """A number from 1 to `sides`. Raises ValueError as `below`."""
         return self.below(sides) + 1
 
     def shuffle(self, items: Sequence[int]) -> list[int]:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from guildhall.kernel.blind import blinder
+from guildhall.kernel.cards import MAX_SEATS
 from guildhall.kernel.frames import Frame
 from guildhall.kernel.packs import Packs
 from guildhall.kernel.refusal import Refusal
@@ -55,6 +56,11 @@ class Rules:
     """Rank of each seat by the rules, 1 = best."""
     check_setup: Callable[[GameCreated], Refusal | None] = lambda created: None
     """Judges what single options cannot tell, for example options that contradict."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for more seats than a card can tell apart."""
+        if not 1 <= min(self.seats) <= max(self.seats) <= MAX_SEATS:
+            raise ValueError(f"{self.game}: a game has 1 to {MAX_SEATS} seats")
 
     @cached_property
     def blind(self) -> Callable[[Any, int | None], Any]:

@@ -1,7 +1,8 @@
 """Verify: that a finished game's luck was not altered and its history not rewritten.
 
 It proves that every draw follows from the seed that was committed to at the
-start. It does not prove that the seed was not picked. Design, promise 7.
+start. It does not prove that the seed was not picked, nor does it run the rules:
+whether events follow from draws and commands is told by their text. Design, promise 7.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from guildhall.kernel.fold import Unfoldable, fold
 from guildhall.kernel.game import Game
 from guildhall.kernel.luck import commitment, results
 from guildhall.kernel.rules import Rules
-from guildhall.kernel.v1.structs import decode_Record
+from guildhall.kernel.v1.structs import Draw, decode_Record
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Altered(ValueError):
 
 
 def verify(rules: Rules, records: Iterable[tuple[bytes, bytes]]) -> Verified:
-    """Check (body, hash) pairs from version 1: hash chain, fold, commitment and every draw.
+    """Check (body, hash) pairs from version 1 to the end: hash chain, fold, commitment and every draw.
 
     Raises Altered.
     """
@@ -43,8 +44,7 @@ def verify(rules: Rules, records: Iterable[tuple[bytes, bytes]]) -> Verified:
             versions += 1
             events += len(told)
             for draw in decode_Record(body).draws:
-                expected = results(game.created.seed, draw.n, draw.bounds)
-                if draw.n != draws or list(draw.results) != expected:
+                if draw.n != draws or not _is_of_seed(game.created.seed, draw):
                     raise Altered(f"draw {draw.n} of version {game.version} is not the seed's")
                 draws += 1
     except Unfoldable as error:
@@ -53,4 +53,13 @@ def verify(rules: Rules, records: Iterable[tuple[bytes, bytes]]) -> Verified:
         raise Altered("no records")
     if commitment(game.created.seed) != game.created.seed_hash:
         raise Altered("the seed is not the one that was committed to")
+    if game.ended is None:
+        raise Altered(f"version {game.version} does not end the game: later versions are missing")
     return Verified(game, versions, events, draws)
+
+
+def _is_of_seed(seed: bytes, draw: Draw) -> bool:
+    try:
+        return results(seed, draw.n, draw.bounds) == list(draw.results)
+    except ValueError:  # no draw has such bounds
+        return False
