@@ -355,6 +355,16 @@ def test_what_does_not_fit_is_named(encoded: bytes, path: str, required: bool, w
     assert words in str(refused.value)
 
 
+def test_two_members_of_a_oneof_are_refused_in_canonical_order_too() -> None:
+    with pytest.raises(WireError, match="claim and entry are both set"):
+        kernel_v1.decode_LogValue(b"\x0a\x00\x12\x00")
+
+
+def test_maps_are_read_in_any_order() -> None:
+    a, b = b"\xc2\x02\x06\x0a\x01a\x12\x011", b"\xc2\x02\x06\x0a\x01b\x12\x012"
+    assert sample().decode_Shapes(b + a) == sample().decode_Shapes(a + b)
+
+
 def test_map_keys_are_unique() -> None:
     entry = b"\xc2\x02\x06\x0a\x01k\x12\x01v"
     assert sample().decode_Shapes(entry).words == (("k", "v"),)
