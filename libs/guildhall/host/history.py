@@ -1,0 +1,92 @@
+"""Earlier versions of a game: records from the log, and states folded from them."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+
+from guildhall.kernel.fold import fold
+from guildhall.kernel.game import Game, restore
+from guildhall.kernel.rules import Rules
+from guildhall.log.errors import LogUnreadable
+from guildhall.log.port import Entry, EventsTopic, Record
+from guildhall.log.values import decode
+
+EVERY = 64
+"""Versions between the states that are remembered."""
+REMEMBERED = 512
+"""States remembered for all games of a host together."""
+CHUNK = 100
+"""Versions read at once."""
+
+
+class History:
+    """Reads the records of one game's topic, and remembers some states on the way."""
+
+    def __init__(self, rules: Rules, topic: EventsTopic) -> None:
+        self._rules = rules
+        self._topic = topic
+        self._states: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+
+    async def records(self, partition: int, game_id: str, offsets: Sequence[int]) -> list[tuple[bytes, bytes]]:
+        """(body, hash) of the records at these offsets, which are the game's own, ascending.
+
+        Raises `LogError`.
+        """
+        if not offsets:
+            return []
+        first, span = offsets[0], offsets[-1] - offsets[0] + 1
+        if span <= 4 * len(offsets):
+            wanted = set(offsets)
+            found: dict[int, Record] = {}
+            while first <= offsets[-1]:
+                records = await self._topic.read(partition, first, min(1000, offsets[-1] - first + 1))
+                if not records:
+                    break
+                found.update((r.offset, r) for r in records if r.offset in wanted)
+                first = records[-1].offset + 1
+        else:
+            read = await asyncio.gather(*(self._topic.read(partition, offset, 1) for offset in offsets))
+            found = {r.offset: r for records in read for r in records}
+        pairs = []
+        for offset in offsets:
+            entry = decode(found[offset].value) if offset in found else None
+            if not isinstance(entry, Entry) or found[offset].key != game_id:
+                raise LogUnreadable(f"{self._topic.name}/{partition}", f"offset {offset} is no record of {game_id}")
+            pairs.append((entry.body, entry.hash))
+        return pairs
+
+    async def at(self, partition: int, game_id: str, offsets: Sequence[int], version: int) -> Game:
+        """The game at that version, one of 1 to `len(offsets)`; the caller's own. Raises `LogError`, Unfoldable.""" ""
+        game = self._nearest(game_id, version)
+        done = game.version if game is not None else 0
+        async for state, _ in self.fold_on(partition, game_id, offsets, game, done + 1, version):
+            game = state
+            if game.version % EVERY == 0:
+                self._remember(game_id, game)
+        assert game is not None
+        return game
+
+    async def fold_on(
+        self, partition: int, game_id: str, offsets: Sequence[int], game: Game | None, first: int, last: int
+    ) -> "AsyncIterator[tuple[Game, bytes]]":
+        """Each version of `first` to `last` with its record's body; `game`, the one at `first - 1`, is changed."""
+        for begin in range(first, last + 1, CHUNK):
+            end = min(last, begin + CHUNK - 1)
+            for body, digest in await self.records(partition, game_id, offsets[begin - 1 : end]):
+                game, _ = fold(self._rules, game, body, digest)
+                yield game, body
+
+    def _nearest(self, game_id: str, version: int) -> Game | None:
+        for step in range(version - version % EVERY, 0, -EVERY):
+            state = self._states.get((game_id, step))
+            if state is not None:
+                self._states.move_to_end((game_id, step))
+                return restore(self._rules, state)
+        return None
+
+    def _remember(self, game_id: str, game: Game) -> None:
+        key = (game_id, game.version)
+        if key not in self._states:
+            self._states[key] = game.snapshot()
+            if len(self._states) > REMEMBERED:
+                self._states.popitem(last=False)

@@ -1,0 +1,368 @@
+"""One game in a partition: one command in flight, those that wait behind it, and whoever looks at it."""
+
+import asyncio
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from guildhall.host import snapshots
+from guildhall.host.failures import log_failed, outcome_unknown, quarantined, refused
+from guildhall.kernel.decide import Decided
+from guildhall.kernel.fold import Unfoldable, fold
+from guildhall.kernel.game import Game, Kept
+from guildhall.kernel.refusal import Refusal
+from guildhall.kernel.rules import Rules
+from guildhall.kernel.v1.structs import Record, decode_Record
+from guildhall.log.errors import LogError
+from guildhall.log.port import Appended, Doubt, Entry, TooLarge
+from guildhall.log.writer import Outcome, RuledOut, Writer
+from guildhall.rpc.errors import Failure
+from guildhall.telemetry import logs, metrics
+
+MAX_WAITING = 64
+"""Requests that may wait for one game's turn."""
+
+_log = logs.get("host")
+
+
+@dataclass(slots=True)
+class Published:
+    """A new version of a game, told while the game stands at it; `shared` is what its watchers made of it so far."""
+
+    game: Game
+    record: Record
+    hash: bytes
+    events: list[Any]
+    shared: dict[Any, bytes] = field(default_factory=dict)
+
+
+Watcher: TypeAlias = Callable[[Published], None]
+Attempt: TypeAlias = Callable[[Game | None], Decided | tuple[Game, Decided] | int]
+"""Judges a request against the game (None: it does not exist yet).
+
+Returns what was decided (with the new game, where it was created), or the version of its first answer. Raises Refusal
+or Failure, with nothing changed.
+"""
+
+
+class Owner(Protocol):
+    """What a game needs of its partition."""
+
+    @property
+    def rules(self) -> Rules: ...
+
+    @property
+    def schema(self) -> str: ...
+
+    @property
+    def writer(self) -> Writer: ...
+
+    def changed(self, hosted: "HostedGame") -> None:
+        """The game has a new acknowledged version."""
+        ...
+
+
+@dataclass(slots=True)
+class _InFlight:
+    decided: Decided
+    kept: Kept | None
+    began: float
+    answer: "asyncio.Future[Outcome]"
+
+
+class HostedGame:
+    """A game, its place in the log, and its queue.
+
+    `game` is the acknowledged state whenever nothing is in flight. A command holds the turn from its decision to its
+    acknowledgement, so nobody who waits for the turn ever sees a state that is not in the log.
+    """
+
+    __slots__ = (
+        "_game",
+        "_in_flight",
+        "_parked",
+        "_turn",
+        "_waiting",
+        "broken",
+        "damaged",
+        "folds",
+        "game_id",
+        "kept_version",
+        "offsets",
+        "owner",
+        "timer",
+        "touched",
+        "version_waits",
+        "watchers",
+    )
+
+    def __init__(self, owner: Owner, game_id: str) -> None:
+        self.owner = owner
+        self.game_id = game_id
+        self.offsets: array[int] = array("q")
+        """Offset of each version's record, from version 1."""
+        self.watchers: set[Watcher] = set()
+        self.version_waits: list[tuple[int, asyncio.Future[None]]] = []
+        self.damaged = ""
+        """Why the game's next record is not known; "" where nothing is damaged."""
+        self.broken = ""
+        """Why the game's records cannot be folded; "" where they can."""
+        self.folds = 0
+        """Records taken from the log that were not decided here."""
+        self.kept_version = 0
+        """The version of the newest stored snapshot."""
+        self.touched = time.monotonic()
+        self.timer: asyncio.TimerHandle | None = None
+        self._game: Game | None = None
+        self._parked: bytes | None = None
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+        self._in_flight: _InFlight | None = None
+
+    # --- the game
+
+    @property
+    def game(self) -> Game | None:
+        """The game; None before it is created. Brought back from its bytes where it was parked."""
+        if self._parked is not None:
+            self._game, _ = snapshots.unkeep(self.owner.rules, self.owner.schema, self._parked)
+            self._parked = None
+        return self._game
+
+    @property
+    def exists(self) -> bool:
+        """Whether the game was created, or has broken records."""
+        return self._game is not None or self._parked is not None or bool(self.broken or self.damaged)
+
+    @property
+    def parked(self) -> bool:
+        """Whether the game is kept as bytes; its stored snapshot is then its newest version."""
+        return self._parked is not None
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is in flight, so that `game` is the acknowledged state."""
+        return self._in_flight is None
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nobody waits, watches, or has a command in flight."""
+        return not (self._turn.locked() or self._waiting or self.watchers or self.version_waits)
+
+    def adopt(self, game: Game, offsets: "array[int]") -> None:
+        """Take a game as a snapshot holds it."""
+        self._game, self._parked, self.offsets = game, None, offsets
+        self.kept_version = game.version
+
+    def park(self) -> None:
+        """Keep the game as bytes until somebody asks for it; only when settled and at rest."""
+        if self._game is not None:
+            self._parked = snapshots.keep(self.owner.schema, self._game, array("q"))
+            self._game = None
+
+    def check(self) -> None:
+        """Raises Failure GAME_QUARANTINED."""
+        if self.broken or self.damaged:
+            raise quarantined()
+
+    # --- turns
+
+    async def read(self) -> Game | None:
+        """The acknowledged game, valid until the caller awaits again. Raises Failure GAME_BUSY."""
+        if self._turn.locked():
+            await self._enter()
+            self._turn.release()
+        self.touched = time.monotonic()
+        return self.game
+
+    async def act(self, attempt: Attempt) -> int:
+        """Judge a request in its turn, append what was decided, and return its version once that is acknowledged.
+
+        A refusal is told only when confirmed: it then reflects every record that was in the log when the request
+        came. Raises Failure.
+        """
+        while True:
+            await self._enter()
+            self.touched = time.monotonic()
+            folds = self.folds
+            try:
+                result = self._judge(attempt)
+            except Failure as failure:
+                self._turn.release()
+                if failure.reason != "COMMAND_ID_REUSED":
+                    await self.confirm()
+                if folds == self.folds:
+                    raise
+                continue
+            except BaseException:
+                self._turn.release()
+                raise
+            if isinstance(result, int):
+                self._turn.release()
+                return result
+            outcome = await result.answer
+            if isinstance(outcome, Appended):
+                return result.decided.record.seq
+            if isinstance(outcome, TooLarge):
+                raise Failure("RULES_FAILED", "The command's record is too large for the log; nothing was changed.")
+            if isinstance(outcome, Doubt):
+                raise outcome_unknown()
+            # Ruled out: another record or claim came first. Judge again on what is there now.
+            await self.confirm()
+
+    async def confirm(self) -> None:
+        """Returns when everything that was in the log before this call is folded. Raises Failure."""
+        try:
+            await self.owner.writer.confirm()
+        except LogError as error:
+            raise log_failed(error) from error
+
+    async def _enter(self) -> None:
+        if self._waiting >= MAX_WAITING:
+            raise Failure("GAME_BUSY", "Too many requests wait for this game; nothing was done.")
+        self._waiting += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._waiting -= 1
+
+    def _judge(self, attempt: Attempt) -> "int | _InFlight":
+        self.check()
+        game = self.game
+        kept = game.keep() if game is not None else None
+        began = time.perf_counter()
+        try:
+            result = attempt(game)
+        except Refusal as refusal:
+            raise refused(refusal, **({} if game is None else {"version": str(game.version)})) from None
+        except Failure:
+            raise
+        except Exception as error:
+            name = self.owner.rules.game
+            metrics.RULES_FAILURES.labels(name).inc()
+            version = game.version if game is not None else 0
+            _log.error("rules failed", game=name, game_id=self.game_id, version=version, exc_info=error)
+            raise Failure(
+                "RULES_FAILED", "The rules failed unexpectedly; nothing was changed. It has been reported."
+            ) from error
+        if isinstance(result, int):
+            return result
+        if not isinstance(result, Decided):
+            self._game, result = result
+        metrics.DECIDE_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - began)
+        return self._send(result, kept)
+
+    # --- the log
+
+    def _send(self, decided: Decided, kept: Kept | None) -> _InFlight:
+        """Append what was decided; from here on the turn is given back by `_settle`, whoever goes away."""
+        in_flight = _InFlight(decided, kept, time.perf_counter(), asyncio.get_running_loop().create_future())
+        self._in_flight = in_flight
+        try:
+            appended = self.owner.writer.append(self.game_id, decided.record.seq, decided.hash, decided.body)
+        except LogError as error:
+            self._roll_back()
+            raise log_failed(error) from error
+        appended.add_done_callback(self._settle)
+        return in_flight
+
+    def told(self, offset: int, entry: Entry) -> None:
+        """An effective record of this game, in log order."""
+        in_flight = self._in_flight
+        if in_flight is not None:
+            if in_flight.decided.hash == entry.hash:
+                self.offsets.append(offset)
+                return
+            self._roll_back()
+        self.offsets.append(offset)
+        if self.broken:
+            return
+        self.folds += 1
+        metrics.FOLDED.labels(self.owner.rules.game).inc()
+        try:
+            self._game, events = fold(self.owner.rules, self.game, entry.body, entry.hash)
+        except Unfoldable as error:
+            self.broken = str(error)
+            self._tell_quarantined(offset, self.broken)
+            return
+        self.damaged = ""
+        if self.watchers or self.version_waits:
+            self._publish(Published(self._game, decode_Record(entry.body), entry.hash, events))
+        self.owner.changed(self)
+
+    def damage(self, offset: int, reason: str) -> None:
+        """A record of this game cannot be read, so what comes next is not known."""
+        self.damaged = reason
+        self._tell_quarantined(offset, reason)
+
+    def _tell_quarantined(self, offset: int, why: str) -> None:
+        _log.error("game quarantined", game=self.owner.rules.game, game_id=self.game_id, offset=offset, why=why)
+        self.owner.changed(self)
+
+    def _settle(self, appended: "asyncio.Future[Outcome]") -> None:
+        outcome = appended.result()
+        in_flight = self._in_flight
+        if in_flight is None:  # another record came first, and has been folded
+            self._turn.release()
+            return
+        if not in_flight.answer.done():
+            in_flight.answer.set_result(outcome)
+        if isinstance(outcome, Appended):
+            metrics.APPEND_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - in_flight.began)
+            # Next: whoever sent the command has its answer before the watchers are served.
+            asyncio.get_running_loop().call_soon(self._acknowledged, in_flight.decided)
+        else:
+            self._roll_back()
+            self._turn.release()
+
+    def _acknowledged(self, decided: Decided) -> None:
+        self._in_flight = None
+        game = self.game
+        assert game is not None
+        try:
+            if self.watchers or self.version_waits:
+                self._publish(Published(game, decided.record, decided.hash, decided.events))
+            self.owner.changed(self)
+        finally:
+            self._turn.release()
+
+    def _roll_back(self) -> None:
+        """Be again as before the command in flight; its answer, if still awaited, is that it was ruled out."""
+        in_flight, self._in_flight = self._in_flight, None
+        assert in_flight is not None
+        if in_flight.kept is None:
+            self._game = None
+        else:
+            assert self._game is not None
+            self._game.rollback(in_flight.kept)
+        if not in_flight.answer.done():
+            in_flight.answer.set_result(RuledOut())
+
+    # --- whoever looks on
+
+    def _publish(self, published: Published) -> None:
+        for watcher in list(self.watchers):
+            try:
+                watcher(published)
+            except Exception as error:
+                self.watchers.discard(watcher)
+                _log.error("watcher failed", game=self.owner.rules.game, game_id=self.game_id, exc_info=error)
+        version = published.game.version
+        for wanted, future in self.version_waits:
+            if wanted <= version and not future.done():
+                future.set_result(None)
+
+    async def reach(self, version: int, seconds: float) -> None:
+        """Wait until the game has this version. Raises Failure VERSION_NOT_REACHED."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        wait = (version, future)
+        self.version_waits.append(wait)
+        try:
+            async with asyncio.timeout(seconds):
+                await future
+        except TimeoutError:
+            raise Failure("VERSION_NOT_REACHED", f"Version {version} was not reached in time.") from None
+        finally:
+            self.version_waits.remove(wait)

@@ -1,0 +1,281 @@
+"""One partition of a game: its writer, its games, and what is stored beside the events so that starts are quick."""
+
+import asyncio
+import time
+import zlib
+from array import array
+from collections import OrderedDict
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from guildhall.host import clock, snapshots
+from guildhall.host.failures import log_failed
+from guildhall.host.history import History
+from guildhall.host.hosted_game import HostedGame
+from guildhall.kernel.decide import Decided
+from guildhall.kernel.game import Game
+from guildhall.kernel.rules import Rules
+from guildhall.log.errors import LogError
+from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
+from guildhall.log.port import CLAIM_KEY, Claim
+from guildhall.log.recovery import Store, recover
+from guildhall.log.snapshots import Checkpoint, Marker, Snapshot, checkpoint_key, decode_marker, encode, snapshot_key
+from guildhall.log.writer import Writer
+from guildhall.rpc.errors import Failure
+from guildhall.telemetry import logs, metrics
+
+_log = logs.get("host")
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """When what is not needed now leaves memory, and how often the stored states are renewed."""
+
+    every_seconds: float = 20.0
+    park_after_seconds: float = 60.0
+    finished_in_memory: int = 64
+
+
+class Partition:
+    """The games of one partition, served by this instance for as long as its claim is the newest."""
+
+    def __init__(self, rules: Rules, store: Store, number: int, me: Claim, history: History, upkeep: Upkeep) -> None:
+        self.rules = rules
+        self.schema = snapshots.schema_of(rules)
+        self.number = number
+        self.store = store
+        self.history = history
+        self.hosted: dict[str, HostedGame] = {}
+        self.claimed_ms = 0
+        self._me = me
+        self._upkeep = upkeep
+        self._writer: Writer | None = None
+        self._finished: OrderedDict[str, HostedGame] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stored_position = (-1, -1)
+
+    @property
+    def writer(self) -> Writer:
+        """The partition's writer, after `start`."""
+        assert self._writer is not None
+        return self._writer
+
+    # --- start and end
+
+    async def start(self) -> None:
+        """Fold what is there, claim, serve. Raises `LogUnavailable`, `LogUnreadable`."""
+        state = await recover(self.store, self.number, self.schema, self._restore, self._told)
+        self._writer = Writer(self.store.events, self.number, self._me, state, self._told)
+        await self._writer.claim()
+        for game_id, offset in self._writer.damaged().items():
+            if not self.slot(game_id).damaged:
+                self.slot(game_id).damage(offset, "the record cannot be read")
+        for hosted in self.hosted.values():
+            self._arm(hosted)
+        self._spawn(self._keep_up())
+
+    async def stop(self, seconds: float) -> None:
+        """Take nothing more, wait for what is in flight, store everything. Tells no error: starts do without."""
+        for hosted in self.hosted.values():
+            if hosted.timer is not None:
+                hosted.timer.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        serving = self.writer.serving
+        try:
+            async with asyncio.timeout(seconds):
+                await self.writer.close()
+            if serving:
+                await self.store_states(all_of_them=True)
+        except (LogError, TimeoutError) as error:
+            _log.warning("states not stored", game=self.rules.game, partition=self.number, why=str(error))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- games
+
+    def slot(self, game_id: str) -> HostedGame:
+        """The game's place, made where there is none: a game begins there."""
+        hosted = self.hosted.get(game_id)
+        if hosted is None:
+            hosted = self.hosted[game_id] = HostedGame(self, game_id)
+        return hosted
+
+    def drop_empty(self, hosted: HostedGame) -> None:
+        """Forget a place where no game came to be."""
+        if not hosted.exists and hosted.settled and hosted.at_rest:
+            self.hosted.pop(hosted.game_id, None)
+
+    async def find(self, game_id: str) -> HostedGame | None:
+        """The game in memory, or a finished one from its marker; None where neither is known. Raises Failure."""
+        hosted = self.hosted.get(game_id)
+        if hosted is not None:
+            return hosted
+        finished = self._finished.get(game_id)
+        if finished is None:
+            finished = await self._load_finished(game_id)
+            if finished is None:
+                return self.hosted.get(game_id)
+            self._finished[game_id] = finished
+            if len(self._finished) > self._upkeep.finished_in_memory:
+                self._finished.popitem(last=False)
+        else:
+            self._finished.move_to_end(game_id)
+        return finished
+
+    async def _load_finished(self, game_id: str) -> HostedGame | None:
+        try:
+            value = await self.store.markers.get(self.number, game_id)
+            if value is None:
+                return None
+            marker = decode_marker(value)
+            game, offsets = snapshots.unkeep(self.rules, self.schema, marker.kept)
+            if game is None:
+                game = await self.history.at(self.number, game_id, offsets, len(offsets))
+        except LogError as error:
+            raise log_failed(error) from error
+        hosted = HostedGame(self, game_id)
+        hosted.adopt(game, offsets)
+        return hosted
+
+    # --- the log
+
+    def _restore(self, game_id: str, snapshot: Snapshot) -> None:
+        game, offsets = self._unkept(game_id, snapshot)
+        hosted = HostedGame(self, game_id)
+        if game is not None:
+            hosted.adopt(game, offsets)
+        else:
+            hosted.broken = "its stored state cannot be read"
+        self.hosted[game_id] = hosted
+
+    def _unkept(self, game_id: str, snapshot: Snapshot) -> "tuple[Game | None, array[int]]":
+        try:
+            return snapshots.unkeep(self.rules, self.schema, snapshot.state)
+        except (msgspec.MsgspecError, zlib.error, ValueError) as error:
+            _log.error("snapshot unreadable", game=self.rules.game, game_id=game_id, exc_info=error)
+            return None, array("q")
+
+    def _told(self, verdict: Verdict) -> None:
+        match verdict:
+            case Effective(offset=offset, aggregate_id=game_id, entry=entry):
+                self.slot(game_id).told(offset, entry)
+            case Void(reason=reason):
+                metrics.VOID_RECORDS.labels(self.rules.game, reason.value).inc()
+            case ClaimSeen(claim=claim):
+                own = claim.instance == self._me.instance
+                metrics.CLAIMS.labels(self.rules.game, "own" if own else "foreign").inc()
+                if own:
+                    self.claimed_ms = clock.now_ms()
+                elif self._writer is not None:
+                    _log.warning(
+                        "stood down: another hall serves this data",
+                        game=self.rules.game,
+                        partition=self.number,
+                        address=claim.address,
+                    )
+            case Damaged(offset=offset, key=key, reason=reason):
+                if key == CLAIM_KEY:
+                    _log.error(
+                        "claim unreadable", game=self.rules.game, partition=self.number, offset=offset, why=reason
+                    )
+                else:
+                    self.slot(key).damage(offset, reason)
+
+    # --- the clock
+
+    def changed(self, hosted: HostedGame) -> None:
+        """A game has a new acknowledged version: its next deadline counts."""
+        if self._writer is not None:
+            self._arm(hosted)
+
+    def _arm(self, hosted: HostedGame, pause: float = 0.0) -> None:
+        if hosted.timer is not None:
+            hosted.timer.cancel()
+            hosted.timer = None
+        if hosted.broken or hosted.damaged or not self.writer.serving:
+            return
+        game = hosted.game
+        due = clock.next_deadline(game, self.claimed_ms) if game is not None else None
+        if due is not None:
+            deadline, decision = due
+            seconds = max(pause, (deadline - clock.now_ms()) / 1000)
+            loop = asyncio.get_running_loop()
+            hosted.timer = loop.call_later(seconds, self._ring, hosted, decision)
+
+    def _ring(self, hosted: HostedGame, decision: str) -> None:
+        hosted.timer = None
+        self._spawn(self._time_out(hosted, decision))
+
+    async def _time_out(self, hosted: HostedGame, decision: str) -> None:
+        def attempt(game: Game | None) -> Decided:
+            assert game is not None
+            return clock.play_default(game, decision)
+
+        try:
+            await hosted.act(attempt)
+            metrics.TIMEOUTS.labels(self.rules.game).inc()
+        except Failure as failure:
+            if failure.reason not in ("STALE_DECISION", "GAME_OVER"):
+                _log.warning("time-out failed", game=self.rules.game, game_id=hosted.game_id, why=failure.reason)
+                self._arm(hosted, clock.RETRY_SECONDS)
+
+    # --- upkeep
+
+    async def _keep_up(self) -> None:
+        while True:
+            await asyncio.sleep(self._upkeep.every_seconds)
+            try:
+                if self.writer.serving:
+                    await self.store_states(all_of_them=False)
+            except LogError as error:
+                _log.warning("states not stored", game=self.rules.game, partition=self.number, why=str(error))
+
+    async def store_states(self, *, all_of_them: bool) -> None:
+        """Store the changed games' states, then a checkpoint; finished games leave memory for their markers, and idle
+        ones become bytes. Raises `LogError`.
+        """
+        now = time.monotonic()
+        for hosted in list(self.hosted.values()):
+            if hosted.broken or hosted.damaged or hosted.parked:
+                continue
+            # Those whose turn is taken are stored next time; the fold from their last stored state is short.
+            game = hosted.game if hosted.settled else None
+            if game is None:
+                continue
+            idle = hosted.at_rest and now - hosted.touched >= self._upkeep.park_after_seconds
+            if game.version > hosted.kept_version:
+                await self._store(hosted, game)
+            if game.ended is not None and (idle or all_of_them) and hosted.at_rest:
+                await self._mark(hosted, game)
+            elif idle and hosted.at_rest and hosted.settled:
+                hosted.park()
+        position = self.writer.position
+        if (position.next_offset, position.newest_claim) != self._stored_position:
+            seqs = {g: self.writer.last_seq(g) for g, h in self.hosted.items() if self.writer.last_seq(g)}
+            checkpoint = Checkpoint(position, seqs, self.writer.damaged())
+            await self.store.checkpoints.put(self.number, checkpoint_key(self.number), encode(checkpoint))
+            self._stored_position = (position.next_offset, position.newest_claim)
+
+    async def _store(self, hosted: HostedGame, game: Game) -> None:
+        version = game.version
+        state = snapshots.keep(self.schema, game, hosted.offsets)
+        value = encode(Snapshot(version, self.writer.position, state))
+        await self.store.snapshots.put(self.number, snapshot_key(hosted.game_id, self.schema), value)
+        hosted.kept_version = version
+
+    async def _mark(self, hosted: HostedGame, game: Game) -> None:
+        """Write the marker of a finished game once, then forget the game and its snapshot."""
+        if await self.store.markers.get(self.number, hosted.game_id) is None:
+            kept = snapshots.keep(self.schema, game, hosted.offsets)
+            marker = Marker(game.version, hosted.offsets[-1], kept)
+            await self.store.markers.put(self.number, hosted.game_id, encode(marker))
+        if hosted.at_rest:
+            self.hosted.pop(hosted.game_id, None)
+            await self.store.snapshots.put(self.number, snapshot_key(hosted.game_id, self.schema), None)

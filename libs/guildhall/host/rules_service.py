@@ -1,0 +1,309 @@
+"""RulesService of any game: creating games, commands, what is legal, resigning, packs."""
+
+import asyncio
+import hashlib
+import re
+import secrets
+from collections.abc import AsyncIterator, Awaitable
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from guildhall.host import clock
+from guildhall.host.failures import outcome_unknown, refused, shutting_down
+from guildhall.host.game_host import GameHost, Visible
+from guildhall.host.messages import Messages, parse, required
+from guildhall.host.read_side import ReadSide
+from guildhall.kernel import ids
+from guildhall.kernel.decide import (
+    Creation,
+    Decided,
+    check_command_id,
+    create,
+    created_event,
+    decide,
+    explain,
+    resign,
+    resign_payload,
+)
+from guildhall.kernel.game import Game
+from guildhall.kernel.luck import SEED_BYTES
+from guildhall.kernel.refusal import Refusal
+from guildhall.rpc.errors import Failure, status
+from guildhall.rpc.identity import Caller
+from guildhall.rpc.limits import Meter
+from guildhall.rpc.server import Context
+from guildhall.telemetry import metrics
+
+LONGEST_WAIT = 30.0
+"""Seconds that a request may take where the caller set no deadline, or a later one."""
+
+_DECISION_ID = re.compile(r"[1-9][0-9]{0,18}\.(0|[1-9][0-9]{0,2})")
+
+T = TypeVar("T")
+
+
+class RulesService:
+    """One generic servicer; methods take and give bytes, as `rpc.server.handlers` calls them."""
+
+    def __init__(self, host: GameHost, reads: ReadSide, messages: Messages, meter: Meter) -> None:
+        self._host = host
+        self._reads = reads
+        self._messages = messages
+        self._meter = meter
+        self._wire = messages.wire
+        self._rules = host.rules
+        self._playing: set[asyncio.Task[Any]] = set()
+        self._closing = False
+        self._accepted = metrics.COMMANDS.labels(self._rules.game, "accepted")
+
+    def close(self) -> None:
+        """Take no more requests, and end the open streams."""
+        self._closing = True
+        for task in self._playing:
+            task.cancel()
+
+    # --- creating
+
+    async def create_game(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        self._check_open()
+        asked = parse(self._wire.decode_CreateGameRequest, request)
+        _check_command_id(asked.command_id)
+        asked_for = replace(asked, validate_only=False)
+        payload = hashlib.sha256(self._wire.encode_CreateGameRequest(asked_for)).digest()
+        game_id = ids.game_id(caller.subject, asked.command_id)
+
+        def attempt(game: Game | None) -> tuple[Game, Decided] | int:
+            if game is not None:
+                known = game.accepted_version(caller.subject, asked.command_id, payload)
+                if known is not None:
+                    return known
+                raise not_this_creation()
+            created = self._created(asked, caller, game_id)
+            return create(
+                self._rules,
+                created,
+                subject=caller.subject,
+                command_id=asked.command_id,
+                payload_hash=payload,
+                at_ms=clock.now_ms(),
+            )
+
+        partition = self._host.partition(game_id)
+        if asked.validate_only:
+            try:
+                self._created(asked, caller, game_id)
+            except Refusal as refusal:
+                raise refused(refusal) from None
+            response: bytes = self._wire.encode_CreateGameResponse(self._wire.CreateGameResponse())
+            return response
+        hosted = await partition.find(game_id) or partition.slot(game_id)
+        try:
+            version = await self._outcome(hosted.act(attempt))
+        finally:
+            partition.drop_empty(hosted)
+        response = self._wire.encode_CreateGameResponse(self._wire.CreateGameResponse(game_id, version))
+        return response
+
+    def _created(self, asked: Any, caller: Caller, game_id: str) -> Any:
+        """The first event. Raises Refusal, Failure."""
+        caller.require("play")
+        if asked.seed:
+            caller.require("operate")
+        if any(subject != caller.subject for subject in asked.subjects):
+            caller.require("seat")
+        creation = Creation(
+            subjects=asked.subjects,
+            options=dict(asked.options),
+            rulings=dict(asked.rulings),
+            decision_ms=None if asked.clock is None else asked.clock.decision_ms,
+            spectators=not asked.no_spectators,
+            seed=asked.seed or None,
+        )
+        return created_event(self._rules, creation, game_id, asked.seed or secrets.token_bytes(SEED_BYTES))
+
+    # --- commands
+
+    async def submit_command(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        self._check_open()
+        asked = parse(self._wire.decode_SubmitCommandRequest, request)
+        version = await self._submit(asked, caller, validate_only=asked.validate_only)
+        response: bytes = self._wire.encode_SubmitCommandResponse(self._wire.SubmitCommandResponse(version))
+        return response
+
+    async def play(self, requests: AsyncIterator[bytes], caller: Caller, context: Context) -> AsyncIterator[bytes]:
+        """Commands of one game in their order. Refusals are answers; whatever means that this hall cannot go on with
+        the game ends the stream.
+        """
+        self._check_open()
+        task = asyncio.current_task()
+        assert task is not None
+        self._playing.add(task)
+        game_id = ""
+        try:
+            async for request in requests:
+                command_id = ""
+                try:
+                    self._still_admitted(caller, request)
+                    asked = parse(self._wire.decode_PlayRequest, request)
+                    command_id = asked.command_id
+                    if not game_id:
+                        if not asked.game_id:
+                            raise required("game_id", "The first message of a stream names its game.")
+                        game_id = asked.game_id
+                    elif asked.game_id not in ("", game_id):
+                        raise Failure("GAME_ID_CHANGED", "A stream is one game's.", field="game_id")
+                    version = await self._submit(replace(asked, game_id=game_id), caller, validate_only=False)
+                except Failure as failure:
+                    if failure.reason in _ENDS_STREAM:
+                        raise
+                    yield self._messages.play_refused(command_id, status(failure))
+                else:
+                    yield self._messages.play_accepted(command_id, version)
+        except asyncio.CancelledError:
+            if not self._closing:
+                raise
+            task.uncancel()
+            raise shutting_down() from None
+        finally:
+            self._playing.discard(task)
+
+    def _still_admitted(self, caller: Caller, request: bytes) -> None:
+        """A message of a stream passes what a unary request passes."""
+        self._check_open()
+        caller.check_expiry()
+        self._meter.take(caller.subject)
+        self._meter.check_size(request)
+
+    async def _submit(self, asked: Any, caller: Caller, *, validate_only: bool) -> int:
+        try:
+            version = await self._judged(asked, caller, validate_only)
+        except Failure as failure:
+            metrics.COMMANDS.labels(self._rules.game, failure.reason).inc()
+            raise
+        self._accepted.inc()
+        return version
+
+    async def _judged(self, asked: Any, caller: Caller, validate_only: bool) -> int:
+        """Checks in the order of design section 4: visible, known, seat, open, legal."""
+        _check_command_id(asked.command_id)
+        decision_id: str = asked.decision_id
+        named = _DECISION_ID.fullmatch(decision_id)
+        if named is None:
+            raise Failure("INVALID_DECISION_ID", "A decision id looks like 17.2.", field="decision_id")
+        if asked.command is None:
+            raise required("command", "The command is missing.")
+        visible = await self._host.visible(asked.game_id, caller)
+        payload = ids.payload_hash(decision_id, self._wire.encode_command(asked.command))
+
+        def attempt(game: Game | None) -> Decided | int:
+            assert game is not None
+            known = game.accepted_version(caller.subject, asked.command_id, payload)
+            if known is not None:
+                return known
+            seat = _own_seat(visible)
+            if int(named[1]) != seat:
+                raise Failure("NOT_YOUR_SEAT", "This decision is another seat's.", {"decision": decision_id})
+            try:
+                if validate_only:
+                    return _would_accept(game, seat, decision_id, asked.command)
+                return decide(
+                    game,
+                    seat,
+                    decision_id,
+                    asked.command,
+                    subject=caller.subject,
+                    command_id=asked.command_id,
+                    at_ms=max(clock.now_ms(), game.at_ms),
+                )
+            except Refusal as refusal:
+                raise refused(refusal, decision=decision_id, version=str(game.version)) from None
+
+        return await self._outcome(visible.hosted.act(attempt))
+
+    async def resign_seat(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        self._check_open()
+        asked = parse(self._wire.decode_ResignSeatRequest, request)
+        _check_command_id(asked.command_id)
+        visible = await self._host.visible(asked.game_id, caller)
+
+        def attempt(game: Game | None) -> Decided | int:
+            assert game is not None
+            seat = _own_seat(visible)
+            known = game.accepted_version(caller.subject, asked.command_id, resign_payload(seat))
+            if known is not None:
+                return known
+            at_ms = max(clock.now_ms(), game.at_ms)
+            return resign(game, seat, subject=caller.subject, command_id=asked.command_id, at_ms=at_ms)
+
+        version = await self._outcome(visible.hosted.act(attempt))
+        response: bytes = self._wire.encode_ResignSeatResponse(self._wire.ResignSeatResponse(version))
+        return response
+
+    # --- reading
+
+    async def list_legal_commands(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        self._check_open()
+        asked = parse(self._wire.decode_ListLegalCommandsRequest, request)
+        visible = await self._reads.visible(asked.game_id, caller)
+        game = await self._reads.newest(visible, asked.min_version, patience(context))
+        answer = self._wire.ListLegalCommandsResponse(game.version, self._messages.legal(game, visible.seat))
+        response: bytes = self._wire.encode_ListLegalCommandsResponse(answer)
+        return response
+
+    async def get_pack(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = parse(self._wire.decode_GetPackRequest, request)
+        pack_hash = asked.pack_hash or self._rules.pack_hash
+        if pack_hash not in self._rules.packs:
+            raise Failure("PACK_NOT_FOUND", "This hall has no pack with that hash.", field="pack_hash")
+        answer = self._wire.GetPackResponse(pack_hash, self._rules.packs.data(pack_hash).decode())
+        response: bytes = self._wire.encode_GetPackResponse(answer)
+        return response
+
+    # --- shared
+
+    def _check_open(self) -> None:
+        if self._closing:
+            raise shutting_down()
+
+    async def _outcome(self, work: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(LONGEST_WAIT):
+                return await work
+        except TimeoutError:
+            raise outcome_unknown() from None
+
+
+_ENDS_STREAM = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "NOT_OWNER", "SHUTTING_DOWN", "TOKEN_EXPIRED", "INTERNAL"}
+
+
+def patience(context: Context) -> float:
+    """Seconds that a read may wait: a little less than the caller does, so that it gets an answer that says why."""
+    left = context.time_remaining()
+    return LONGEST_WAIT if left is None else max(0.0, min(LONGEST_WAIT, left - min(0.1, left / 10)))
+
+
+def not_this_creation() -> Failure:
+    """The derived id is another creation's; only a collision of SHA-256 gets here."""
+    return Failure("COMMAND_ID_REUSED", "This command_id was accepted before with another request.")
+
+
+def _check_command_id(command_id: str) -> None:
+    try:
+        check_command_id("", command_id)
+    except Refusal as refusal:
+        raise refused(refusal) from None
+
+
+def _own_seat(visible: Visible) -> int:
+    if visible.seat is None:
+        raise Failure("NO_SEAT", "Spectators only watch.")
+    return visible.seat
+
+
+def _would_accept(game: Game, seat: int, decision_id: str, command: Any) -> int:
+    """The current version. Raises Refusal where the command would be refused."""
+    game.decision(decision_id)
+    if not game.legal(seat).holds(command):
+        raise explain(game, seat, command)
+    return game.version

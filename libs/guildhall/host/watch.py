@@ -1,0 +1,174 @@
+"""A stream of a game: first the whole view, then every version as its viewer may see it."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from guildhall.host.game_host import Visible
+from guildhall.host.hosted_game import Published
+from guildhall.host.messages import Messages
+from guildhall.host.read_side import ReadSide
+from guildhall.kernel.game import Game
+from guildhall.kernel.v1.structs import Record, Undone, decode_Record
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
+from guildhall.telemetry import metrics
+
+
+@dataclass(frozen=True)
+class WatchLimits:
+    """Bounds and rhythm of a stream: messages that may wait for a slow watcher, seconds between heartbeats."""
+
+    queue: int = 256
+    heartbeat_seconds: float = 15.0
+
+
+class Watch:
+    """One watcher's stream. Versions come in order, none twice, none left out."""
+
+    def __init__(
+        self,
+        reads: ReadSide,
+        messages: Messages,
+        visible: Visible,
+        caller: Caller,
+        limits: WatchLimits,
+        *,
+        events: bool,
+    ) -> None:
+        self._reads = reads
+        self._messages = messages
+        self._wire = messages.wire
+        self._visible = visible
+        self._viewer = visible.seat
+        self._caller = caller
+        self._limits = limits
+        self._events = events
+        self._queue: deque[tuple[int, bytes, bool]] = deque()
+        self._wake = asyncio.Event()
+        self._end: Failure | None = None
+        self._unsubscribe: Callable[[], None] | None = None
+        self._sent = 0
+
+    def end(self, why: Failure) -> None:
+        """End the stream with this failure as soon as what was queued is gone; a slow watcher's at once."""
+        self._end = why
+        self._wake.set()
+
+    def unsubscribe(self) -> None:
+        """Hear no more of the game."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+
+    async def messages_after(self, after: int | None) -> AsyncIterator[bytes]:
+        """Encoded WatchViewResponses: those after a version, or from the newest on; ends when the game has.
+
+        Raises Failure: VERSION_OUT_OF_RANGE, TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
+        """
+        game = await self._reads.newest(self._visible, 0, 0.0)
+        # Nothing may be awaited from here until the watcher is subscribed: it would miss a version.
+        newest, ended = game.version, game.ended is not None
+        if after is not None and after > newest:
+            detail = {"version": str(newest)}
+            raise Failure("VERSION_OUT_OF_RANGE", f"The newest version is {newest}.", detail, "after_version")
+        open_parts = self._open_parts(game)
+        first = self._encode(newest, open_parts, view=game.view(self._viewer)) if after is None else None
+        if not ended:
+            self._unsubscribe = self._reads.subscribe(self._visible, self._hear)
+        self._sent = newest if after is None else after
+        if first is not None:
+            yield first
+        elif self._sent == newest:
+            yield self._encode(newest, open_parts, heartbeat=self._wire.Heartbeat())
+        else:
+            async for message in self._caught_up(newest, open_parts):
+                yield message
+        while not ended:
+            version, message, ended = await self._next()
+            if version:
+                self._sent = version
+            yield message
+
+    # --- catching up
+
+    async def _caught_up(self, newest: int, open_parts: dict[str, Any]) -> AsyncIterator[bytes]:
+        """The versions after `_sent` up to `newest`, from the log."""
+        begin = self._sent
+        before = await self._reads.at(self._visible, begin) if begin else None
+        async for game, body, digest in self._history(before, begin + 1, newest):
+            record = decode_Record(body)
+            parts = open_parts if record.seq == newest else {}
+            self._sent = record.seq
+            yield self._version(game, record, digest, self._messages.events(record), parts)
+            self._check()
+
+    async def _history(self, game: Game | None, first: int, last: int) -> AsyncIterator[tuple[Game, bytes, bytes]]:
+        async for state, body in self._reads.states(self._visible, game, first, last):
+            yield state, body, state.hash
+
+    # --- live
+
+    def _hear(self, published: Published) -> None:
+        """A new version, while the game stands at it."""
+        if len(self._queue) >= self._limits.queue:
+            self.unsubscribe()
+            self._queue.clear()
+            metrics.SLOW_WATCHERS.labels(self._messages.rules.game).inc()
+            self.end(Failure("SLOW_WATCHER", "This stream was too slow; resume after the version you have."))
+            return
+        key = (self._viewer, self._events)
+        message = published.shared.get(key)
+        game = published.game
+        if message is None:
+            parts = self._open_parts(game)
+            message = self._version(game, published.record, published.hash, published.events, parts)
+            published.shared[key] = message
+        self._queue.append((game.version, message, game.ended is not None))
+        self._wake.set()
+
+    async def _next(self) -> tuple[int, bytes, bool]:
+        """The next version's (number, message, last one?), or a heartbeat with number 0."""
+        if not self._queue:
+            patience = min(self._limits.heartbeat_seconds, max(0.0, self._caller.expires - time.time()))
+            try:
+                async with asyncio.timeout(patience):
+                    while not self._queue and self._end is None:
+                        self._wake.clear()
+                        await self._wake.wait()
+            except TimeoutError:
+                self._check()
+                return 0, self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat()), False
+        self._check()
+        return self._queue.popleft()
+
+    def _check(self) -> None:
+        """Raises Failure where the stream has to end."""
+        self._caller.check_expiry()
+        if self._end is not None:
+            self._end.metadata.setdefault("after_version", str(self._sent))
+            raise self._end
+
+    # --- messages
+
+    def _version(
+        self, game: Game, record: Record, digest: bytes, events: list[Any], open_parts: dict[str, Any]
+    ) -> bytes:
+        # After an undo a fold of events would need the state that nobody may see: the whole view instead.
+        if self._events and not any(type(event) is Undone for event in events):
+            batch = self._messages.batch(record, digest, events, self._viewer)
+            return self._encode(game.version, open_parts, events=batch)
+        return self._encode(game.version, open_parts, view=game.view(self._viewer))
+
+    def _open_parts(self, game: Game) -> dict[str, Any]:
+        """What goes beside the newest version only."""
+        legal = self._messages.legal(game, self._viewer)
+        return {"waiting_for": self._messages.waiting_for(game), "decisions": legal}
+
+    def _encode(self, version: int, open_parts: dict[str, Any], **content: Any) -> bytes:
+        answer = self._wire.WatchViewResponse(version=version, **content, **open_parts)
+        encoded: bytes = self._wire.encode_WatchViewResponse(answer)
+        return encoded

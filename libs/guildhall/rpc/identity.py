@@ -1,0 +1,220 @@
+"""Who is calling: bearer tokens (JWT, EdDSA), the hall's own key, scopes (design section 5)."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from jwt.algorithms import OKPAlgorithm
+
+from guildhall.rpc.errors import Failure
+
+SCOPES = ("play", "seat", "spectate", "operate")
+"""`play`: hold a seat; `seat`: seat others; `spectate`: watch games of others; `operate`: the operator's own."""
+
+ALGORITHM = "EdDSA"
+KEY_FILE = "identity.key"
+RESERVED = "guildhall:"
+"""Subjects that begin so are the hall's own; no token may carry one."""
+MAX_SUBJECT = 128
+_CACHED_TOKENS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An authentic caller. `expires` is in Unix seconds."""
+
+    subject: str
+    scopes: frozenset[str]
+    expires: float
+
+    def check_expiry(self) -> None:
+        """Raises Failure TOKEN_EXPIRED."""
+        if self.expires <= time.time():
+            raise Failure("TOKEN_EXPIRED", "The token has expired.")
+
+    def require(self, scope: str) -> None:
+        """Raises Failure MISSING_SCOPE."""
+        if scope not in self.scopes:
+            raise Failure("MISSING_SCOPE", f"This needs a token with the scope {scope!r}.", {"scope": scope})
+
+
+class Keys(Protocol):
+    """Where the public keys come from."""
+
+    async def public_key(self, token: str) -> Ed25519PublicKey:
+        """The key that should have signed the token. Raises Failure INVALID_TOKEN."""
+        ...
+
+
+class FixedKeys:
+    """Public keys by key id; a token without a key id is checked against the only key."""
+
+    def __init__(self, keys: Mapping[str, Ed25519PublicKey]) -> None:
+        self._keys = dict(keys)
+
+    async def public_key(self, token: str) -> Ed25519PublicKey:
+        kid = _header(token).get("kid")
+        if kid is None and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        key = self._keys.get(str(kid))
+        if key is None:
+            raise Failure("INVALID_TOKEN", "The token was signed with a key that this hall does not know.")
+        return key
+
+
+class JwksKeys:
+    """Public keys of a JWKS URL, fetched when needed and kept for five minutes."""
+
+    def __init__(self, url: str) -> None:
+        self._client = jwt.PyJWKClient(url, cache_keys=True, lifespan=300, timeout=5)
+
+    async def public_key(self, token: str) -> Ed25519PublicKey:
+        try:
+            key = await asyncio.to_thread(self._client.get_signing_key_from_jwt, token)
+        except jwt.PyJWTError as error:
+            raise Failure("INVALID_TOKEN", "The token was signed with a key that this hall does not know.") from error
+        if not isinstance(key.key, Ed25519PublicKey):
+            raise Failure("INVALID_TOKEN", "The token's key is not an Ed25519 key.")
+        return key.key
+
+
+class Authenticator:
+    """Tells who calls. Authentic tokens are remembered until they expire, since checking one costs 0.1 ms."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._known: dict[str, Caller] = {}
+
+    async def caller(self, metadata: Iterable[tuple[str, Any]] | None) -> Caller:
+        """The caller of a request with this metadata.
+
+        Raises Failure NO_TOKEN, INVALID_TOKEN, TOKEN_EXPIRED.
+        """
+        header = next((value for key, value in metadata or () if key == "authorization"), None)
+        if not isinstance(header, str) or header[:7].lower() != "bearer ":
+            raise Failure("NO_TOKEN", "Send a token: metadata `authorization: Bearer <token>`.")
+        token = header[7:]
+        known = self._known.get(token)
+        if known is None:
+            known = await self._check(token)
+            if len(self._known) >= _CACHED_TOKENS:
+                del self._known[next(iter(self._known))]
+            self._known[token] = known
+        known.check_expiry()
+        return known
+
+    async def _check(self, token: str) -> Caller:
+        key = await self._keys.public_key(token)
+        try:
+            claims = jwt.decode(token, key, algorithms=[ALGORITHM], options={"require": ["exp", "sub"]})
+        except jwt.ExpiredSignatureError as error:
+            raise Failure("TOKEN_EXPIRED", "The token has expired.") from error
+        except jwt.PyJWTError as error:
+            raise Failure("INVALID_TOKEN", "The token is not one of this hall.") from error
+        subject, scope = claims["sub"], claims.get("scope", "")
+        if not subject or len(subject) > MAX_SUBJECT or subject.startswith(RESERVED) or not isinstance(scope, str):
+            raise Failure("INVALID_TOKEN", "The token's subject or scope is not valid.")
+        return Caller(subject, frozenset(scope.split()), float(claims["exp"]))
+
+
+def _header(token: str) -> dict[str, Any]:
+    try:
+        header: dict[str, Any] = jwt.get_unverified_header(token)
+    except jwt.PyJWTError as error:
+        raise Failure("INVALID_TOKEN", "The token is not a JSON Web Token.") from error
+    return header
+
+
+# --- keys
+
+
+def key_id(key: Ed25519PublicKey) -> str:
+    """The key's id: the first 16 hex digits of the SHA-256 of its raw bytes."""
+    raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    return hashlib.sha256(raw).hexdigest()[:16]
+
+
+def own_key(data: Path) -> Ed25519PrivateKey:
+    """The hall's own key in its data directory, made on first use, readable by its owner alone.
+
+    Raises ValueError where the file holds no such key, OSError where it cannot be read or written.
+    """
+    path = data / KEY_FILE
+    if not path.exists():
+        made = Ed25519PrivateKey.generate().private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        beside = path.with_name(f"{KEY_FILE}.{os.getpid()}")
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(made)
+        try:
+            os.link(beside, path)  # the first of two starting halls wins
+        except FileExistsError:
+            pass
+        finally:
+            beside.unlink()
+    return _private_key(path)
+
+
+def existing_key(data: Path) -> Ed25519PrivateKey:
+    """The key of a hall that has been started before. Raises FileNotFoundError, ValueError, OSError."""
+    return _private_key(data / KEY_FILE)
+
+
+def _private_key(path: Path) -> Ed25519PrivateKey:
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except ValueError as error:
+        raise ValueError(f"{path} holds no private key") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ValueError(f"{path} holds another kind of key than Ed25519")
+    return key
+
+
+def public_keys(path: Path) -> FixedKeys:
+    """The public keys of a file: a JWKS (JSON) or one PEM. Raises ValueError, OSError."""
+    data = path.read_bytes()
+    keys: dict[str, Ed25519PublicKey] = {}
+    try:
+        if data.lstrip().startswith(b"{"):
+            for entry in json.loads(data)["keys"]:
+                key = OKPAlgorithm.from_jwk(entry)
+                if isinstance(key, Ed25519PublicKey):
+                    keys[entry.get("kid") or key_id(key)] = key
+        else:
+            pem = serialization.load_pem_public_key(data)
+            if isinstance(pem, Ed25519PublicKey):
+                keys[key_id(pem)] = pem
+    except (ValueError, KeyError, TypeError, jwt.PyJWTError) as error:
+        raise ValueError(f"{path} holds no public keys") from error
+    if not keys:
+        raise ValueError(f"{path} holds no Ed25519 public key")
+    return FixedKeys(keys)
+
+
+def derived_secret(key: Ed25519PrivateKey, purpose: str) -> bytes:
+    """32 secret bytes for one purpose, the same at each start of the same hall."""
+    raw = key.private_bytes(serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption())
+    return hmac.digest(raw, b"guildhall " + purpose.encode(), "sha256")
+
+
+def mint(key: Ed25519PrivateKey, subject: str, scopes: Sequence[str], ttl_seconds: float) -> str:
+    """A token for a subject. Raises ValueError for a subject or scope that no token may carry."""
+    if not subject or len(subject) > MAX_SUBJECT or subject.startswith(RESERVED):
+        raise ValueError(f"{subject!r} cannot be a subject")
+    unknown = [scope for scope in scopes if scope not in SCOPES]
+    if unknown:
+        raise ValueError(f"unknown scope {unknown[0]!r}; there are {', '.join(SCOPES)}")
+    now = time.time()
+    claims = {"sub": subject, "scope": " ".join(scopes), "iat": int(now), "exp": now + ttl_seconds}
+    return jwt.encode(claims, key, algorithm=ALGORITHM, headers={"kid": key_id(key.public_key())})

@@ -1,0 +1,185 @@
+"""A gRPC server whose services come from descriptors: identity, limits and typed errors around every method."""
+
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import grpc
+from google.protobuf.descriptor import ServiceDescriptor
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+
+from guildhall.rpc.errors import Failure, abort
+from guildhall.rpc.identity import Authenticator, Caller
+from guildhall.rpc.limits import Meter
+from guildhall.telemetry import logs, metrics
+
+Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+"""Larger messages are refused by gRPC itself, before anything of ours reads them."""
+
+RETRY_POLICY = {
+    "maxAttempts": 5,
+    "initialBackoff": "0.05s",
+    "maxBackoff": "2s",
+    "backoffMultiplier": 2,
+    "retryableStatusCodes": ["UNAVAILABLE"],
+}
+"""Safe for every method: a write is known by its command_id."""
+
+_OPTIONS: list[tuple[str, Any]] = [
+    ("grpc.so_reuseport", 0),
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", 4 * MAX_MESSAGE_BYTES),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.http2.max_ping_strikes", 5),
+]
+
+_log = logs.get("rpc")
+
+
+class PortTaken(OSError):
+    """Another program listens there already, or the address is not this machine's."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What every request passes before a method sees it."""
+
+    authenticator: Authenticator
+    meter: Meter
+
+    async def admit(self, context: Context) -> Caller:
+        """The caller. Raises Failure."""
+        caller = await self.authenticator.caller(context.invocation_metadata())
+        self.meter.take(caller.subject)
+        return caller
+
+
+def service_config(services: Sequence[ServiceDescriptor]) -> str:
+    """The gRPC service config (JSON) that clients should use: retries of what is safe to retry."""
+    names = [{"service": service.full_name} for service in services]
+    return json.dumps({"methodConfig": [{"name": names, "retryPolicy": RETRY_POLICY}]})
+
+
+def handlers(service: ServiceDescriptor, servicer: object, gate: Gate) -> grpc.GenericRpcHandler:
+    """The service's methods, each answered by the servicer's method of the same name in snake_case.
+
+    Requests and responses are bytes. Unary: `async (request, caller, context) -> bytes`; a stream of responses:
+    `(request, caller, context) -> async iterator`, where both stream `request` is an async iterator too.
+    """
+    table: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
+    for method in service.methods:
+        behaviour = getattr(servicer, re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower())
+        name = f"{service.full_name}/{method.name}"
+        if method.client_streaming:
+            table[method.name] = grpc.stream_stream_rpc_method_handler(_stream(behaviour, name, gate, check=False))
+        elif method.server_streaming:
+            table[method.name] = grpc.unary_stream_rpc_method_handler(_stream(behaviour, name, gate, check=True))
+        else:
+            table[method.name] = grpc.unary_unary_rpc_method_handler(_unary(behaviour, name, gate))
+    return grpc.method_handlers_generic_handler(service.full_name, table)
+
+
+def _unary(
+    behaviour: Callable[[bytes, Caller, Context], Awaitable[bytes]], name: str, gate: Gate
+) -> Callable[[bytes, Context], Awaitable[bytes]]:
+    answered = metrics.REQUESTS.labels(name, "OK")
+    seconds = metrics.REQUEST_SECONDS.labels(name)
+
+    async def call(request: bytes, context: Context) -> bytes:
+        began = time.perf_counter()
+        try:
+            caller = await gate.admit(context)
+            gate.meter.check_size(request)
+            response = await behaviour(request, caller, context)
+        except Exception as error:
+            failure = _failure(name, error)
+        else:
+            answered.inc()
+            seconds.observe(time.perf_counter() - began)
+            return response
+        await abort(context, failure)
+
+    return call
+
+
+def _stream(
+    behaviour: Callable[[Any, Caller, Context], AsyncIterator[bytes]], name: str, gate: Gate, *, check: bool
+) -> Callable[[Any, Context], AsyncIterator[bytes]]:
+    streams = metrics.STREAMS.labels(name)
+
+    async def call(request: Any, context: Context) -> AsyncIterator[bytes]:
+        try:
+            caller = await gate.admit(context)
+            if check:
+                gate.meter.check_size(request)
+            with gate.meter.stream(caller.subject), streams.track_inprogress():
+                async for response in behaviour(request, caller, context):
+                    yield response
+        except Exception as error:
+            failure = _failure(name, error)
+        else:
+            metrics.REQUESTS.labels(name, "OK").inc()
+            return
+        await abort(context, failure)
+
+    return call
+
+
+def _failure(name: str, error: Exception) -> Failure:
+    if not isinstance(error, Failure):
+        _log.error("request failed", method=name, exc_info=error)
+        error = Failure("INTERNAL", "Something went wrong in the hall; it has been reported.")
+    metrics.REQUESTS.labels(name, error.reason).inc()
+    return error
+
+
+class Server:
+    """A server of services with health and reflection."""
+
+    def __init__(self) -> None:
+        self._server = grpc.aio.server(options=_OPTIONS)
+        self._health = HealthServicer()
+        self._names: list[str] = [health_pb2.DESCRIPTOR.services_by_name["Health"].full_name]
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+
+    def add(self, service: ServiceDescriptor, servicer: object, gate: Gate) -> None:
+        """Serve one more service; before `start`."""
+        self._server.add_generic_rpc_handlers((handlers(service, servicer, gate),))
+        self._names.append(service.full_name)
+
+    async def start(self, address: str, port: int) -> int:
+        """Listen (port 0: any free one) and return the port. Raises PortTaken."""
+        reflection.enable_server_reflection([*self._names, reflection.SERVICE_NAME], self._server)
+        try:
+            bound = self._server.add_insecure_port(f"{address}:{port}")
+        except RuntimeError as error:
+            raise PortTaken(f"cannot listen on {address}:{port}: is another program there?") from error
+        if bound == 0:
+            raise PortTaken(f"cannot listen on {address}:{port}: is another program there?")
+        await self._server.start()
+        for name in ("", *self._names):
+            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        return bound
+
+    async def set_serving(self, service: str, serving: bool) -> None:
+        """What the health of one service says."""
+        status = health_pb2.HealthCheckResponse
+        await self._health.set(service, status.SERVING if serving else status.NOT_SERVING)
+
+    async def refuse(self) -> None:
+        """Health says NOT_SERVING from here on, so that nobody new is sent here."""
+        await self._health.enter_graceful_shutdown()
+
+    async def stop(self, grace: float) -> None:
+        """Take no new requests; those that are open have `grace` seconds."""
+        await self._server.stop(grace)

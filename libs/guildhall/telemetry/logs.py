@@ -1,0 +1,35 @@
+"""Structured logs: game, version, seat; never a secret (no seed, no token, no hand)."""
+
+import logging
+import sys
+from typing import Any, Literal
+
+import structlog
+
+Format = Literal["console", "json"]
+
+
+def configure(form: Format, level: int = logging.INFO) -> None:
+    """Log lines go to standard error, for people (`console`) or for machines (`json`)."""
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if form == "json"
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def get(name: str) -> Any:
+    """A logger whose lines carry the name of the part that wrote them."""
+    return structlog.get_logger(part=name)

@@ -1,0 +1,65 @@
+"""Every metric of the hall: one typed list (design section 8). Dashboards and alerts name nothing else."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+
+REGISTRY = CollectorRegistry()
+
+_SECONDS = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+REQUESTS = Counter(
+    "guildhall_requests",
+    "Requests answered, by method and reason (OK: answered).",
+    ["method", "reason"],
+    registry=REGISTRY,
+)
+COMMANDS = Counter(
+    "guildhall_commands",
+    "Commands judged, by game and result (accepted, or the reason of the refusal).",
+    ["game", "result"],
+    registry=REGISTRY,
+)
+DECIDE_SECONDS = Histogram(
+    "guildhall_decide_seconds",
+    "Time that the rules took for an accepted command.",
+    ["game"],
+    buckets=(0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.1),
+    registry=REGISTRY,
+)
+APPEND_SECONDS = Histogram(
+    "guildhall_append_seconds",
+    "Time from a decided command to its acknowledged record.",
+    ["game"],
+    buckets=_SECONDS,
+    registry=REGISTRY,
+)
+REQUEST_SECONDS = Histogram(
+    "guildhall_request_seconds",
+    "Time from a unary request to its answer.",
+    ["method"],
+    buckets=_SECONDS,
+    registry=REGISTRY,
+)
+VOID_RECORDS = Counter(
+    "guildhall_void_records", "Records that did not count, by why.", ["game", "why"], registry=REGISTRY
+)
+CLAIMS = Counter("guildhall_claims", "Claims folded, by whose they were.", ["game", "whose"], registry=REGISTRY)
+FOLDED = Counter(
+    "guildhall_folded_records", "Records folded that this process did not decide.", ["game"], registry=REGISTRY
+)
+READY_SECONDS = Gauge("guildhall_ready_seconds", "Time that the start took, until ready.", ["game"], registry=REGISTRY)
+GAMES = Gauge("guildhall_games", "Games in memory.", ["game"], registry=REGISTRY)
+QUARANTINED = Gauge("guildhall_quarantined_games", "Games whose records cannot be folded.", ["game"], registry=REGISTRY)
+RULES_FAILURES = Counter(
+    "guildhall_rules_failures",
+    "Commands that failed unexpectedly in the rules; each is an alarm.",
+    ["game"],
+    registry=REGISTRY,
+)
+TIMEOUTS = Counter("guildhall_timeouts", "Decisions that the clock answered.", ["game"], registry=REGISTRY)
+STREAMS = Gauge("guildhall_streams", "Open streams, by method.", ["method"], registry=REGISTRY)
+SLOW_WATCHERS = Counter("guildhall_slow_watchers", "Watchers dropped for being slow.", ["game"], registry=REGISTRY)
+
+
+def serve(port: int, address: str = "127.0.0.1") -> None:
+    """Answer Prometheus on this port. Raises OSError where the port is taken."""
+    start_http_server(port, addr=address, registry=REGISTRY)
