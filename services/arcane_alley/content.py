@@ -51,13 +51,13 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of the pack's file."""
 
 
-class Copies(Entry):
+class Copies(Entry, frozen=True):
     base: Count
     five_six: Count
     provenance: Provenance
 
 
-class ItemEntry(Entry):
+class ItemEntry(Entry, frozen=True):
     item: str
     name: str
     infamy: Annotated[int, Meta(ge=-24, le=24)]
@@ -70,12 +70,12 @@ class ItemEntry(Entry):
     always: tuple[Always, ...] = ()
 
 
-class Colour(Entry):
+class Colour(Entry, frozen=True):
     value: str
     provenance: Provenance
 
 
-class WizardEntry(Entry):
+class WizardEntry(Entry, frozen=True):
     wizard: str
     name: str
     power: AnyPower
@@ -83,12 +83,12 @@ class WizardEntry(Entry):
     provenance: Provenance
 
 
-class Deck(Entry):
+class Deck(Entry, frozen=True):
     cards: Count
     provenance: Provenance
 
 
-class PackFile(Entry):
+class PackFile(Entry, frozen=True):
     """The file's outer shape; its entries are checked one by one, so that a fault is named by its entry."""
 
     format: Literal[1]

@@ -101,7 +101,9 @@ LINES_THROUGH = tuple(
 """(index, line) of each stack that a cell lies in."""
 
 SLIDES: tuple[tuple[dict[int, Slide], ...], ...] = tuple(
-    tuple({direction: _slide(shape, line, direction) for direction in _directions(shape, line)} for line in LINES[shape])
+    tuple(
+        {direction: _slide(shape, line, direction) for direction in _directions(shape, line)} for line in LINES[shape]
+    )
     for shape in range(len(SHAPES))
 )
 """By shape and sold line: the possible directions and what each leads to."""
@@ -119,7 +121,7 @@ ADJACENT = tuple(
 
 
 def lines_after(shape: int, sold: int, lines: int) -> int:
-    """A set of lines (bit n = line n) after the sale of one line: those that still lie whole, as they are named then."""
+    """A set of lines (bit n = line n) after the sale of one line: those that are still whole, by their new numbers."""
     later = LATER[shape][sold]
     return sum(1 << later[line] for line in bits(lines) if later[line] >= 0)
 

@@ -123,7 +123,7 @@ def hidden_cells(hall: Hall, seat: int) -> list[int]:
 
 
 def stash_of(hall: Hall, seat: int) -> list[int]:
-    """The fronts in a seat's stash that this hall knows, without doubles, with the one just drawn; 0 if some are unknown."""
+    """The fronts in a seat's stash, with the one just drawn, sorted and without doubles; 0 where some are unknown."""
     fronts = {card & FRONT for card in hall.stashes[seat]}
     if hall.drawn and seat == hall.active:
         fronts.add(hall.drawn[0] & FRONT)

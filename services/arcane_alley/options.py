@@ -53,7 +53,7 @@ def first_seat(chosen: Mapping[str, str]) -> int:
 
 
 def check_setup(created: GameCreated) -> Refusal | None:
-    """What is wrong with the options that are free text: they are there exactly if a ruling asks for them, and make sense."""
+    """What is wrong with the options that are free text: they are there if and only if a ruling asks for them."""
     chosen = {setting.name: setting.value for setting in (*created.options, *created.rulings)}
     seats = len(created.subjects)
     names = chosen["wizards"]

@@ -35,7 +35,8 @@ RULINGS = (
         "three_felines_continuous",
         "RES-38",
         (TRUE, FALSE),
-        "Three Felines that come to stand in a stack are sold like any Feline's stack; false: they are a natural set only.",
+        "Three Felines that come to stand in a stack are sold as any Feline's stack is; false: they are a natural set "
+        "only.",
     ),
     _ruling(
         "natural_or_feline_first",
