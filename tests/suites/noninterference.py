@@ -125,7 +125,10 @@ def deal_anew(subject: Subject, game: Game, viewer: int | None, random: Random) 
     hall, agenda, given = game.rules.decode_state(game.state_bytes())
     bit = knows(viewer)
     hidden = [
-        (cards, i) for _, cards in places(hall, game.rules.hall) for i, card in enumerate(cards) if not card & bit
+        (cards, i)
+        for _, cards in places(hall, game.rules.hall)
+        for i, card in enumerate(cards)
+        if front(card) and not card & bit
     ]
     moved = random.sample(hidden, random.choice((len(hidden), len(hidden), max(1, len(hidden) // 4)))) if hidden else []
     fronts = [front(cards[i]) for cards, i in moved]
