@@ -157,6 +157,12 @@ class Process:
             game.digest = verdict.entry.hash
 
     async def serve(self) -> None:
+        try:
+            await self.own_when_assigned()
+        except Exception as error:
+            self.world.violate(f"{self.instance} failed: {error!r}")
+
+    async def own_when_assigned(self) -> None:
         rng = self.world.rng
         log = self.world.broker.log(self.network)
         while self.writer is None:

@@ -111,6 +111,15 @@ def position_without_claim(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(guildhall.log.recovery, "_state_at", mutant)
 
 
+def snapshot_trusted_blindly(patch: pytest.MonkeyPatch) -> None:
+    """A snapshot older than the checkpoint is taken for the state at the checkpoint."""
+
+    async def nothing(*args: object) -> None:
+        pass
+
+    patch.setattr(guildhall.log.recovery, "_catch_up", nothing)
+
+
 def unconfirmed_reads(patch: pytest.MonkeyPatch) -> None:
     """Answers reflect what was folded some time ago."""
 
@@ -154,6 +163,7 @@ def seeds_that_catch(simulate_one: Callable[[int], World]) -> list[int]:
         no_claim_check,
         no_seq_check,
         position_without_claim,
+        snapshot_trusted_blindly,
         unconfirmed_reads,
         deciding_again_within_one_claim,
     ],
