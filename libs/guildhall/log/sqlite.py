@@ -184,7 +184,7 @@ class SqliteEvents:
                 first = await self._log.do(insert, writes=True)
                 outcomes = (Appended(first + n) for n in range(len(fitting)))
             except LogError as error:
-                outcomes = (Doubt(str(error)) for _ in fitting)
+                outcomes = iter([Doubt(str(error))] * len(fitting))
         if len(fitting) == len(records):
             return list(outcomes)
         fits = {id(r) for r in fitting}
@@ -268,7 +268,9 @@ def open_sqlite(
 
 def _prepare(path: str, db: sqlite3.Connection, synchronous: str) -> None:
     """Checks whose file it is before anything is written to it, then makes what is missing."""
+    db.execute("BEGIN")  # one look at it: another process may be making it right now
     _check_schema(path, db)
+    db.execute("ROLLBACK")
     [mode] = db.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise LogUnreadable(path, f"no write-ahead log is possible here (journal mode {mode})")
