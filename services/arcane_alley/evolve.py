@@ -57,7 +57,6 @@ def items_shuffled(hall: Hall, e: wire.ItemsShuffled) -> None:
     hall.stashes = [[] for _ in range(seats)]
     hall.discard = []
     hall.set_aside = []
-    hall.removed = []
 
 
 def storehouse_dealt(hall: Hall, e: wire.StorehouseDealt) -> None:
@@ -212,12 +211,12 @@ def items_swapped(hall: Hall, e: wire.ItemsSwapped) -> None:
 def set_sold(hall: Hall, e: wire.SetSold) -> None:
     storehouse = hall.storehouses[e.seat]
     for cell in e.cells:
-        hall.set_aside.append(storehouse[cell] & _IDENTITY)
-        storehouse[cell] = EMPTY
+        storehouse[cell] = storehouse[cell] & _IDENTITY | EMPTY
 
 
 def storehouse_slid(hall: Hall, e: wire.StorehouseSlid) -> None:
     storehouse = hall.storehouses[e.seat]
+    hall.set_aside += [card & _IDENTITY for cell, card in enumerate(storehouse) if cell not in e.from_cells]
     hall.storehouses[e.seat] = [storehouse[cell] for cell in e.from_cells]
     hall.shapes[e.seat] = SHAPE_OF[e.rows, e.columns]
 
@@ -265,9 +264,7 @@ def inspection_started(hall: Hall, e: wire.InspectionStarted) -> None:
 
 
 def item_set_aside(hall: Hall, e: wire.ItemSetAside) -> None:
-    storehouse = hall.storehouses[e.seat]
-    hall.removed.append(storehouse[e.cell])
-    storehouse[e.cell] = EMPTY
+    hall.storehouses[e.seat][e.cell] |= EMPTY
 
 
 def infamy_counted(hall: Hall, e: wire.InfamyCounted) -> None:
