@@ -57,6 +57,7 @@ def items_shuffled(hall: Hall, e: wire.ItemsShuffled) -> None:
     hall.stashes = [[] for _ in range(seats)]
     hall.discard = []
     hall.set_aside = []
+    hall.removed = []
 
 
 def storehouse_dealt(hall: Hall, e: wire.StorehouseDealt) -> None:
@@ -211,12 +212,12 @@ def items_swapped(hall: Hall, e: wire.ItemsSwapped) -> None:
 def set_sold(hall: Hall, e: wire.SetSold) -> None:
     storehouse = hall.storehouses[e.seat]
     for cell in e.cells:
-        storehouse[cell] = storehouse[cell] & _IDENTITY | EMPTY
+        hall.set_aside.append(storehouse[cell] & _IDENTITY)
+        storehouse[cell] = EMPTY
 
 
 def storehouse_slid(hall: Hall, e: wire.StorehouseSlid) -> None:
     storehouse = hall.storehouses[e.seat]
-    hall.set_aside += [card & _IDENTITY for cell, card in enumerate(storehouse) if cell not in e.from_cells]
     hall.storehouses[e.seat] = [storehouse[cell] for cell in e.from_cells]
     hall.shapes[e.seat] = SHAPE_OF[e.rows, e.columns]
 
@@ -264,7 +265,9 @@ def inspection_started(hall: Hall, e: wire.InspectionStarted) -> None:
 
 
 def item_set_aside(hall: Hall, e: wire.ItemSetAside) -> None:
-    hall.storehouses[e.seat][e.cell] |= EMPTY
+    storehouse = hall.storehouses[e.seat]
+    hall.removed.append(storehouse[e.cell])
+    storehouse[e.cell] = EMPTY
 
 
 def infamy_counted(hall: Hall, e: wire.InfamyCounted) -> None:

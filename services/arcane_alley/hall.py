@@ -15,8 +15,7 @@ from services.arcane_alley.rulings import Rulings
 REVEALED = 1 << 16
 """Flag of a card in a storehouse: it lies faceup."""
 EMPTY = 1 << 17
-"""Flag of a card that is set aside, sold or removed by Glynna, and keeps its place as long as its cell is an
-empty one: until the storehouse closes up, or in Glynna's case until Stock. For all rules nothing lies there."""
+"""A cell in which nothing lies is this flag alone."""
 REPLAYED = 1 << 18
 """Flag of a Magic Boomerang that was already played again in this turn (RES-15)."""
 FACEUP = EVERYONE | REVEALED
@@ -68,7 +67,8 @@ class Hall(Struct, array_like=True):
     deck: Cards
     discard: Open
     set_aside: Open
-    """All that is out of play, but for cards with the flag EMPTY."""
+    removed: Cards
+    """Set aside by Glynna, facedown."""
 
 
 def new_hall(created: GameCreated) -> Hall:
@@ -101,6 +101,7 @@ def new_hall(created: GameCreated) -> Hall:
         deck=[],
         discard=[],
         set_aside=[],
+        removed=[],
     )
 
 

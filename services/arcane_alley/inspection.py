@@ -107,7 +107,7 @@ class Count(Frame, tag="count"):
 
     def run(self, table: HallTable) -> None:
         hall, seat, content = table.hall, self.seat, table.content
-        items = [card & FRONT for card in hall.storehouses[seat] if not card & EMPTY]
+        items = [card & FRONT for card in hall.storehouses[seat] if card != EMPTY]
         total = sum(content.infamy[item] for item in items)
         table.emit(InfamyCounted(seat, total))
         if total > 0:
@@ -127,7 +127,7 @@ class NinxItem(Ask, tag="ninx"):
     EXPECTED: ClassVar[tuple[type, ...]] = (ChooseItem,)
 
     def options(self, hall: Hall, seat: int) -> Iterable[ChooseItem]:
-        items = dict.fromkeys(card & FRONT for card in hall.storehouses[seat] if not card & EMPTY)
+        items = dict.fromkeys(card & FRONT for card in hall.storehouses[seat] if card != EMPTY)
         return [commands.CHOOSE_ITEMS[item] for item in items]
 
     def default(self, hall: Hall, seat: int) -> ChooseItem:

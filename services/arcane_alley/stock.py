@@ -40,8 +40,8 @@ class Stock(Frame, tag="stock"):
 
 def all_items(hall: Hall) -> list[int]:
     """The fronts of all items, wherever they lie between two rounds, sorted; none before the first."""
-    places = [hall.deck, hall.discard, hall.set_aside, *hall.storehouses, *hall.stashes]
-    return sorted(card & FRONT for place in places for card in place)
+    places = [hall.deck, hall.discard, hall.set_aside, hall.removed, *hall.storehouses, *hall.stashes]
+    return sorted(card & FRONT for place in places for card in place if card & FRONT)
 
 
 class RevealTwo(Together, tag="reveal_items"):

@@ -22,7 +22,7 @@ def view(hall: Hall, viewer: int | None) -> View:
         players=tuple(_player(hall, seat) for seat in seats),
         deck=_items(hall.deck),
         discard=_items(hall.discard),
-        set_aside=_items([*hall.set_aside, *(card for cards in hall.storehouses for card in cards if card & EMPTY)]),
+        set_aside=_items(hall.set_aside + hall.removed),
         turned_up=_items(hall.turned_up),
         replaced=_card(hall.taken[0]) if hall.taken else None,
         derived=Derived(tuple(turn_order(hall)), tuple(_derived(hall, content, seat) for seat in seats)),
@@ -34,9 +34,7 @@ def _items(cards: list[int]) -> tuple[int, ...]:
 
 
 def _card(card: int) -> Card:
-    if card & EMPTY:
-        return Card(empty=True)
-    return Card(card & FRONT, bool(card & REVEALED), False, bool(card & REPLAYED))
+    return Card(card & FRONT, bool(card & REVEALED), card == EMPTY, bool(card & REPLAYED))
 
 
 def _player(hall: Hall, seat: int) -> Player:
@@ -57,7 +55,7 @@ def _player(hall: Hall, seat: int) -> Player:
 
 
 def _derived(hall: Hall, content: Content, seat: int) -> DerivedPlayer:
-    items = [card & FRONT for card in hall.storehouses[seat] if not card & EMPTY]
+    items = [card & FRONT for card in hall.storehouses[seat] if card != EMPTY]
     return DerivedPlayer(
         seat=seat,
         hidden=len(hidden_cells(hall, seat)),
