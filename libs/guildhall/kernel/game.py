@@ -230,7 +230,7 @@ class Game:
 
     def list_for(self, frame: Choice, seat: int) -> Listing:
         """The listing of a frame for a seat, with Undo where it is open."""
-        listing = collect(frame.options(self.rules.blind(self.hall, seat), seat))
+        listing = collect(frame.options(self.rules.glance(self.hall, seat), seat))
         if self.undo:
             listing.commands.append(UNDO)
         return listing

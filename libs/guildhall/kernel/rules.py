@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from guildhall.kernel.blind import blinder
+from guildhall.kernel.blind import Glance, blinder, glancer
 from guildhall.kernel.cards import MAX_SEATS
 from guildhall.kernel.frames import Frame
 from guildhall.kernel.packs import Packs
@@ -66,6 +66,11 @@ class Rules:
     def blind(self) -> Callable[[Any, int | None], Any]:
         """`blind(hall, viewer)`: the hall as a seat, or a spectator (None), may know it."""
         return blinder(self.hall)
+
+    @cached_property
+    def glance(self) -> type[Glance]:
+        """`glance(hall, viewer)`: the same for a question that looks at few places; valid until the hall changes."""
+        return glancer(self.hall)
 
     @cached_property
     def _coder(self) -> "StateCoder":
