@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import grpc
-from msgspec.structs import replace
 
 from guildhall.host.hall import Hall, HallConfig
 from guildhall.kernel.rules import Rules
@@ -48,12 +47,13 @@ class Client:
         ttl: float = 600.0,
         rules: Rules = RULES,
         token: str | None = None,
+        options: Sequence[tuple[str, int]] = (),
     ) -> None:
         self.subject = subject
         self.rules = rules
         self.wire = rules.wire
         self.token = token if token is not None else mint(existing_key(data), subject, scopes, ttl)
-        self.channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
+        self.channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}", options)
         self._next = 0
 
     async def __aenter__(self) -> "Client":
@@ -154,6 +154,10 @@ async def table(running: Hall, subjects: Sequence[str] = SEATS, **fields: Any) -
             await client.channel.close()
 
 
+class Answered(AssertionError):
+    """A call that must fail was answered."""
+
+
 async def failure(call: Any) -> tuple[str, grpc.StatusCode, dict[str, str]]:
     """(reason, code, metadata) of a call that must fail."""
     try:
@@ -163,9 +167,4 @@ async def failure(call: Any) -> tuple[str, grpc.StatusCode, dict[str, str]]:
         assert info is not None, error
         assert info.domain == "guildhall"
         return info.reason, error.code(), dict(info.metadata)
-    raise AssertionError("the call was answered")
-
-
-def without_viewer(view: Any) -> Any:
-    """A view with what the fold of events cannot know taken out."""
-    return replace(view, game=None)
+    raise Answered

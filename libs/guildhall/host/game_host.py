@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from guildhall.host.failures import log_failed, not_found
@@ -31,7 +32,11 @@ class Visible:
 class GameHost:
     """All games of one rules set, on this log."""
 
-    def __init__(self, rules: Rules, log: Log, me: Claim, upkeep: Upkeep) -> None:
+    def __init__(
+        self, rules: Rules, log: Log, me: Claim, upkeep: Upkeep, on_stand_down: Callable[[], None] = lambda: None
+    ) -> None:
+        """`on_stand_down` is called whenever this instance no longer serves one of the game's partitions."""
+        self._on_stand_down = on_stand_down
         self.rules = rules
         self.partitions: list[Partition] = []
         self._log = log
@@ -51,7 +56,7 @@ class GameHost:
         store = await open_store(self._log, self.rules.game)
         self._history = History(self.rules, store.events)
         self.partitions = [
-            Partition(self.rules, store, number, self._me, self._history, self._upkeep)
+            Partition(self.rules, store, number, self._me, self._history, self._upkeep, self._on_stand_down)
             for number in range(store.events.partitions)
         ]
         await asyncio.gather(*(partition.start() for partition in self.partitions))

@@ -60,6 +60,7 @@ class Hall:
         self._server: Server | None = None
         self._services: list[RulesService | ViewService] = []
         self._log: Log | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Open the data directory, fold and claim everything, then listen.
@@ -90,16 +91,25 @@ class Hall:
 
     async def _add(self, rules: Rules, me: Claim, gate: Gate, meter: Meter, tokens: PageTokens) -> None:
         assert self._log is not None and self._server is not None
-        host = GameHost(rules, self._log, me, self.config.upkeep)
+        messages = Messages(rules)
+        names = [messages.rules_service.full_name, messages.view_service.full_name]
+        host = GameHost(rules, self._log, me, self.config.upkeep, lambda: self._not_serving(names))
         self.hosts[rules.game] = host
         await host.start()
-        messages = Messages(rules)
         reads = HostReadSide(host)
         play = RulesService(host, reads, messages, meter)
         views = ViewService(reads, messages, tokens, self.config.watching)
         self._server.add(messages.rules_service, play, gate)
         self._server.add(messages.view_service, views, gate)
         self._services += [play, views]
+
+    def _not_serving(self, services: Sequence[str]) -> None:
+        """A game is served elsewhere: health says so."""
+        assert self._server is not None
+        for service in services:
+            task = asyncio.get_running_loop().create_task(self._server.set_serving(service, False))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
         """Drain: take nothing more, end streams, let what is in flight become known, store everything."""

@@ -38,7 +38,18 @@ class Published:
     shared: dict[Any, bytes] = field(default_factory=dict)
 
 
-Watcher: TypeAlias = Callable[[Published], None]
+class Watcher(Protocol):
+    """Whoever is told a game's versions."""
+
+    def hear(self, published: Published) -> None:
+        """A new version, while the game stands at it; returns at once."""
+        ...
+
+    def end(self, why: Failure) -> None:
+        """No more versions will come from here."""
+        ...
+
+
 Attempt: TypeAlias = Callable[[Game | None], Decided | tuple[Game, Decided] | int]
 """Judges a request against the game (None: it does not exist yet).
 
@@ -345,7 +356,7 @@ class HostedGame:
     def _publish(self, published: Published) -> None:
         for watcher in list(self.watchers):
             try:
-                watcher(published)
+                watcher.hear(published)
             except Exception as error:
                 self.watchers.discard(watcher)
                 _log.error("watcher failed", game=self.owner.rules.game, game_id=self.game_id, exc_info=error)
@@ -353,6 +364,11 @@ class HostedGame:
         for wanted, future in self.version_waits:
             if wanted <= version and not future.done():
                 future.set_result(None)
+
+    def end_watches(self, why: Failure) -> None:
+        """Tell whoever watches that no more versions will come from here."""
+        for watcher in list(self.watchers):
+            watcher.end(why)
 
     async def reach(self, version: int, seconds: float) -> None:
         """Wait until the game has this version. Raises Failure VERSION_NOT_REACHED."""

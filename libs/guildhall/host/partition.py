@@ -5,7 +5,7 @@ import time
 import zlib
 from array import array
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from guildhall.host.hosted_game import HostedGame
 from guildhall.kernel.decide import Decided
 from guildhall.kernel.game import Game
 from guildhall.kernel.rules import Rules
-from guildhall.log.errors import LogError
+from guildhall.log.errors import LogError, NotOwner
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
 from guildhall.log.port import CLAIM_KEY, Claim
 from guildhall.log.recovery import Store, recover
@@ -42,7 +42,17 @@ class Upkeep:
 class Partition:
     """The games of one partition, served by this instance for as long as its claim is the newest."""
 
-    def __init__(self, rules: Rules, store: Store, number: int, me: Claim, history: History, upkeep: Upkeep) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        store: Store,
+        number: int,
+        me: Claim,
+        history: History,
+        upkeep: Upkeep,
+        on_stand_down: Callable[[], None],
+    ) -> None:
+        self.on_stand_down = on_stand_down
         self.rules = rules
         self.schema = snapshots.schema_of(rules)
         self.number = number
@@ -174,12 +184,7 @@ class Partition:
                 if own:
                     self.claimed_ms = clock.now_ms()
                 elif self._writer is not None:
-                    _log.warning(
-                        "stood down: another hall serves this data",
-                        game=self.rules.game,
-                        partition=self.number,
-                        address=claim.address,
-                    )
+                    self._stand_down(claim)
             case Damaged(offset=offset, key=key, reason=reason):
                 if key == CLAIM_KEY:
                     _log.error(
@@ -187,6 +192,15 @@ class Partition:
                     )
                 else:
                     self.slot(key).damage(offset, reason)
+
+    def _stand_down(self, claim: Claim) -> None:
+        """Another instance serves from here on: nobody may take what this one still has for the newest."""
+        where = {"game": self.rules.game, "partition": self.number, "address": claim.address}
+        _log.warning("stood down: another hall serves this data", **where)
+        why = log_failed(NotOwner(self.writer.position.newest_claim, claim))
+        for hosted in self.hosted.values():
+            hosted.end_watches(why)
+        self.on_stand_down()
 
     # --- the clock
 
@@ -232,6 +246,12 @@ class Partition:
         while True:
             await asyncio.sleep(self._upkeep.every_seconds)
             try:
+                if self.writer.failure is not None:
+                    _log.error(
+                        "the log failed", game=self.rules.game, partition=self.number, exc_info=self.writer.failure
+                    )
+                    self.on_stand_down()
+                    return
                 if self.writer.serving:
                     await self.store_states(all_of_them=False)
             except LogError as error:

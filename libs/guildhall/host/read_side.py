@@ -6,13 +6,17 @@ Here that is the hosts' own acknowledged states; a read side in Redis takes the 
 from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
-from guildhall.host.failures import log_failed
+from guildhall.host.failures import log_failed, quarantined
 from guildhall.host.game_host import GameHost, Visible, acknowledged
 from guildhall.host.hosted_game import Watcher
+from guildhall.kernel.fold import Unfoldable
 from guildhall.kernel.game import Game
-from guildhall.log.errors import LogError
+from guildhall.log.errors import BadValue, LogError, LogUnreadable
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
+from guildhall.telemetry import logs
+
+_log = logs.get("host")
 
 
 class ReadSide(Protocol):
@@ -69,6 +73,9 @@ class HostReadSide:
         hosted = visible.hosted
         try:
             return await self._host.history.at(visible.partition.number, hosted.game_id, hosted.offsets, version)
+        except (BadValue, LogUnreadable, Unfoldable) as error:
+            _log.error("earlier versions unreadable", game_id=hosted.game_id, exc_info=error)
+            raise quarantined() from error
         except LogError as error:
             raise log_failed(error) from error
 
@@ -78,6 +85,9 @@ class HostReadSide:
             return await self._host.history.records(
                 visible.partition.number, hosted.game_id, hosted.offsets[first - 1 : last]
             )
+        except (BadValue, LogUnreadable, Unfoldable) as error:
+            _log.error("earlier versions unreadable", game_id=hosted.game_id, exc_info=error)
+            raise quarantined() from error
         except LogError as error:
             raise log_failed(error) from error
 
@@ -89,6 +99,9 @@ class HostReadSide:
         try:
             async for pair in self._host.history.fold_on(number, hosted.game_id, hosted.offsets, game, first, last):
                 yield pair
+        except (BadValue, LogUnreadable, Unfoldable) as error:
+            _log.error("earlier versions unreadable", game_id=hosted.game_id, exc_info=error)
+            raise quarantined() from error
         except LogError as error:
             raise log_failed(error) from error
 

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from guildhall.host import clock
-from guildhall.host.failures import outcome_unknown, refused, shutting_down
+from guildhall.host.failures import not_found, outcome_unknown, refused, shutting_down
 from guildhall.host.game_host import GameHost, Visible
 from guildhall.host.messages import Messages, parse, required
+from guildhall.host.play_stream import PlayStream
 from guildhall.host.read_side import ReadSide
 from guildhall.kernel import ids
 from guildhall.kernel.decide import (
@@ -53,15 +54,15 @@ class RulesService:
         self._meter = meter
         self._wire = messages.wire
         self._rules = host.rules
-        self._playing: set[asyncio.Task[Any]] = set()
+        self._playing: set[PlayStream] = set()
         self._closing = False
         self._accepted = metrics.COMMANDS.labels(self._rules.game, "accepted")
 
     def close(self) -> None:
         """Take no more requests, and end the open streams."""
         self._closing = True
-        for task in self._playing:
-            task.cancel()
+        for stream in self._playing:
+            stream.end(shutting_down())
 
     # --- creating
 
@@ -136,23 +137,17 @@ class RulesService:
         the game ends the stream.
         """
         self._check_open()
-        task = asyncio.current_task()
-        assert task is not None
-        self._playing.add(task)
-        game_id = ""
+        stream = PlayStream(caller)
+        self._playing.add(stream)
         try:
-            async for request in requests:
+            async for request in stream.messages(requests):
                 command_id = ""
                 try:
-                    self._still_admitted(caller, request)
+                    self._meter.take(caller.subject)
+                    self._meter.check_size(request)
                     asked = parse(self._wire.decode_PlayRequest, request)
                     command_id = asked.command_id
-                    if not game_id:
-                        if not asked.game_id:
-                            raise required("game_id", "The first message of a stream names its game.")
-                        game_id = asked.game_id
-                    elif asked.game_id not in ("", game_id):
-                        raise Failure("GAME_ID_CHANGED", "A stream is one game's.", field="game_id")
+                    game_id = stream.game_of(asked.game_id)
                     version = await self._submit(replace(asked, game_id=game_id), caller, validate_only=False)
                 except Failure as failure:
                     if failure.reason in _ENDS_STREAM:
@@ -160,20 +155,8 @@ class RulesService:
                     yield self._messages.play_refused(command_id, status(failure))
                 else:
                     yield self._messages.play_accepted(command_id, version)
-        except asyncio.CancelledError:
-            if not self._closing:
-                raise
-            task.uncancel()
-            raise shutting_down() from None
         finally:
-            self._playing.discard(task)
-
-    def _still_admitted(self, caller: Caller, request: bytes) -> None:
-        """A message of a stream passes what a unary request passes."""
-        self._check_open()
-        caller.check_expiry()
-        self._meter.take(caller.subject)
-        self._meter.check_size(request)
+            self._playing.discard(stream)
 
     async def _submit(self, asked: Any, caller: Caller, *, validate_only: bool) -> int:
         try:
@@ -197,7 +180,8 @@ class RulesService:
         payload = ids.payload_hash(decision_id, self._wire.encode_command(asked.command))
 
         def attempt(game: Game | None) -> Decided | int:
-            assert game is not None
+            if game is None:
+                raise not_found()
             known = game.accepted_version(caller.subject, asked.command_id, payload)
             if known is not None:
                 return known
@@ -228,7 +212,8 @@ class RulesService:
         visible = await self._host.visible(asked.game_id, caller)
 
         def attempt(game: Game | None) -> Decided | int:
-            assert game is not None
+            if game is None:
+                raise not_found()
             seat = _own_seat(visible)
             known = game.accepted_version(caller.subject, asked.command_id, resign_payload(seat))
             if known is not None:
@@ -274,7 +259,7 @@ class RulesService:
             raise outcome_unknown() from None
 
 
-_ENDS_STREAM = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "NOT_OWNER", "SHUTTING_DOWN", "TOKEN_EXPIRED", "INTERNAL"}
+_ENDS_STREAM = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "NOT_OWNER", "SHUTTING_DOWN"}
 
 
 def patience(context: Context) -> float:

@@ -78,7 +78,7 @@ class Watch:
         open_parts = self._open_parts(game)
         first = self._encode(newest, open_parts, view=game.view(self._viewer)) if after is None else None
         if not ended:
-            self._unsubscribe = self._reads.subscribe(self._visible, self._hear)
+            self._unsubscribe = self._reads.subscribe(self._visible, self)
         self._sent = newest if after is None else after
         if first is not None:
             yield first
@@ -99,20 +99,16 @@ class Watch:
         """The versions after `_sent` up to `newest`, from the log."""
         begin = self._sent
         before = await self._reads.at(self._visible, begin) if begin else None
-        async for game, body, digest in self._history(before, begin + 1, newest):
+        async for game, body in self._reads.states(self._visible, before, begin + 1, newest):
             record = decode_Record(body)
             parts = open_parts if record.seq == newest else {}
             self._sent = record.seq
-            yield self._version(game, record, digest, self._messages.events(record), parts)
+            yield self._version(game, record, game.hash, self._messages.events(record), parts)
             self._check()
-
-    async def _history(self, game: Game | None, first: int, last: int) -> AsyncIterator[tuple[Game, bytes, bytes]]:
-        async for state, body in self._reads.states(self._visible, game, first, last):
-            yield state, body, state.hash
 
     # --- live
 
-    def _hear(self, published: Published) -> None:
+    def hear(self, published: Published) -> None:
         """A new version, while the game stands at it."""
         if len(self._queue) >= self._limits.queue:
             self.unsubscribe()
