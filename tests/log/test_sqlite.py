@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import guildhall.log.sqlite
 from guildhall.log.errors import LogUnavailable, LogUnreadable
 from guildhall.log.fold import Effective, FoldState, Verdict
 from guildhall.log.port import Appended, Claim, Doubt, ProducerRecord
@@ -276,7 +277,22 @@ async def test_an_empty_file_is_a_new_log(tmp_path: Path) -> None:
 
 
 async def test_many_processes_may_make_the_file_at_once(tmp_path: Path) -> None:
+    for n in range(10):
+        path = tmp_path / f"log{n}.sqlite"
+        for log in await asyncio.gather(*(asyncio.to_thread(open_sqlite, path) for _ in range(8))):
+            await log.close()
+
+
+async def test_a_file_that_stays_locked_is_told_from_a_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "log.sqlite"
-    logs = await asyncio.gather(*(asyncio.to_thread(open_sqlite, path) for _ in range(8)))
-    for log in logs:
-        await log.close()
+    await make(path)
+    monkeypatch.setattr(guildhall.log.sqlite, "_BUSY_SECONDS", 0.02)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LogUnavailable, match="locked"):
+        open_sqlite(path)
+    other.execute("ROLLBACK")
+    other.close()
+    await make(path)

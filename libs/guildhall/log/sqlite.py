@@ -10,6 +10,7 @@ import contextlib
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast
@@ -249,21 +250,27 @@ def open_sqlite(
     Raises `LogUnavailable`: another process has kept it locked for some seconds.
     """
     name = str(path)
-    connection = None
+    patience = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            return SqliteLog(name, _connect(name, synchronous), max_record_bytes)
+        except sqlite3.Error as error:
+            if _code(error) not in _BUSY_CODES:
+                raise LogUnreadable(name, str(error)) from error
+            if time.monotonic() > patience:
+                raise LogUnavailable(f"{name}: {error}") from error
+        # SQLite doesn't wait by itself while another process is turning the same new file to WAL mode.
+        time.sleep(0.01)
+
+
+def _connect(path: str, synchronous: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        _prepare(name, connection, synchronous)
-    except sqlite3.Error as error:
-        if connection is not None:
-            connection.close()
-        if _code(error) in _BUSY_CODES:
-            raise LogUnavailable(f"{name}: {error}") from error
-        raise LogUnreadable(name, str(error)) from error
-    except LogUnreadable:
-        if connection is not None:
-            connection.close()
+        _prepare(path, connection, synchronous)
+    except BaseException:
+        connection.close()
         raise
-    return SqliteLog(name, connection, max_record_bytes)
+    return connection
 
 
 def _prepare(path: str, db: sqlite3.Connection, synchronous: str) -> None:
