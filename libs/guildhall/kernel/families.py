@@ -70,14 +70,16 @@ class Family(Struct, frozen=True):
         if len(taken) == len(self.slots):
             yield taken
             return
-        left = len(self.slots) - len(taken) - 1
+        rest = self.slots[len(taken) + 1 :]
+        at_most = sum(1 for slot in rest if any(slot.domain))
+        at_least = sum(1 for slot in rest if 0 not in slot.domain)
         domain = list(self.slots[len(taken)].domain)
         if random is not None:
             random.shuffle(domain)
         for value in domain:
             values = (*taken, value)
             filled = sum(1 for v in values if v)
-            if filled > self.max or filled + left < self.min:
+            if filled + at_least > self.max or filled + at_most < self.min:
                 continue
             if all(_within(values, limit) for limit in self.limits):
                 yield from self._choices(values, random)
