@@ -7,7 +7,6 @@ the event told that viewer.
 """
 
 from collections import Counter
-from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -32,14 +31,19 @@ class Watchers:
         self.rules = rules
         self.viewers: list[int | None] = [*range(len(created.subjects)), None]
         self.truth: Any = rules.new_hall(created)
-        self.halls = {viewer: deepcopy(rules.blind(self.truth, viewer)) for viewer in self.viewers}
+        self._decode = msgspec.msgpack.Decoder(rules.hall).decode
+        self.halls = {viewer: self._own(self.truth, viewer) for viewer in self.viewers}
+
+    def _own(self, hall: Any, viewer: int | None) -> Any:
+        """A blind hall that shares nothing."""
+        return self._decode(encode(self.rules.blind(hall, viewer)))
 
     def see(self, event: Any) -> None:
         """Apply one event to the truth and, redacted, to each viewer's hall; compare."""
         change = self.rules.evolve.get(type(event))
         if type(event) is Undone:
             self.truth = self.rules.decode_state(event.state)[0]
-            self.halls = {v: deepcopy(self.rules.blind(self.truth, v)) for v in self.viewers}
+            self.halls = {v: self._own(self.truth, v) for v in self.viewers}
             return
         if change is None:
             return
@@ -51,7 +55,7 @@ class Watchers:
             before = known_fronts(self.rules, hall, viewer)
             if told is not None:
                 change(hall, told)
-                hall = self.halls[viewer] = deepcopy(self.rules.blind(hall, viewer))
+                hall = self.halls[viewer] = self._own(hall, viewer)
             blind = self.rules.blind(self.truth, viewer)
             assert encode(hall) == encode(blind), f"law of views, viewer {viewer}: {event}"
             check_audience(self.rules, told, before, known_fronts(self.rules, blind, viewer), viewer)

@@ -24,6 +24,9 @@ class Subject:
     """What of a hall never changes from version 1 on: cards, coins, pieces."""
     max_commands: int
     """No random game is longer."""
+    disclosures: tuple[frozenset[type], ...] = ()
+    """Groups of event types: which of a group happens may tell what was secret, since the rules say so
+    (see Disclosures in the game's RULES.md)."""
     weigh: Callable[[Any], float] = lambda command: 1.0
     """How readily random play picks a command."""
 

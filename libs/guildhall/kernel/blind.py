@@ -5,6 +5,8 @@ A game declares what is secret once, in the types of its hall: fields of type
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import chain
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -94,12 +96,22 @@ def glancer(hall: type[msgspec.Struct]) -> type[Glance]:
 
 
 def places(value: Any, hint: Any) -> Iterator[tuple[str, list[int]]]:
-    """Every place of a hall with its sort: `cards`, `hand` or `open`."""
+    """Every place of a hall with its sort: `cards`, `hand` or `open`. `hint` is the hall's type."""
+    find = _finder(hint)
+    return iter(()) if find is None else find(value)
+
+
+@cache
+def _finder(hint: Any) -> Callable[[Any], Iterator[tuple[str, list[int]]]] | None:
+    """How to find the places in a value of this type; None where there can be none."""
     if get_origin(hint) is Annotated:
-        yield get_args(hint)[1], value
-    elif get_origin(hint) is list:
-        for item in value:
-            yield from places(item, get_args(hint)[0])
-    elif isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        for name, inner in get_type_hints(hint, include_extras=True).items():
-            yield from places(getattr(value, name), inner)
+        sort = get_args(hint)[1]
+        return lambda value: iter(((sort, value),))
+    if get_origin(hint) is list:
+        inner = _finder(get_args(hint)[0])
+        return None if inner is None else lambda values: chain.from_iterable(map(inner, values))
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        hints = get_type_hints(hint, include_extras=True)
+        fields = [(name, find) for name, inner in hints.items() if (find := _finder(inner))]
+        return lambda value: chain.from_iterable(find(getattr(value, name)) for name, find in fields)
+    return None
