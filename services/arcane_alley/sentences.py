@@ -62,6 +62,16 @@ class Teller:
         self._then[version] = deepcopy(self._now)
         return [self._sentence(group) for group in _grouped(clauses)]
 
+    def look(self, version: int, view: aa.View) -> None:
+        """Go on from this view, after a step was taken back."""
+        shelves = []
+        for player in view.players:
+            storehouse = player.storehouse or aa.Storehouse()
+            faceup = [card.revealed or card.empty for card in storehouse.cells]
+            shelves.append(Shelf(storehouse.rows, storehouse.columns, faceup))
+        self._now = Memory(shelves, [player.markers for player in view.players])
+        self._then[version] = deepcopy(self._now)
+
     # --- the parts of a sentence
 
     def do(self, seat: int, verb: str, rest: str = "", *, opens: bool = False) -> Clause:
@@ -108,7 +118,7 @@ class Teller:
         return Clause(None, f"{listed(self.names)} sit down to a game of Arcane Alley")
 
     def answered(self, event: kernel.Answered) -> Clause:
-        return self.do(event.seat, "answer")
+        return Clause(event.seat, f"{'have' if event.seat == self.viewer else 'has'} chosen", True)
 
     def timed_out(self, event: kernel.TimedOut) -> Clause:
         return self.do(event.seat, "run", "out of time", opens=True)

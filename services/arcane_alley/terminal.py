@@ -2,7 +2,7 @@
 
 Everything here is made from one viewer's own view and decisions, so it cannot
 show what the viewer does not know. `guildhall play` and `watch` find this
-module by the game's name; see `guildhall.cli.terminals` for what they use.
+module by the game's name; see `guildhall.cli.faces` for what they use.
 """
 
 from collections import defaultdict
@@ -37,6 +37,9 @@ __all__ = ["Entry", "Menu", "Teller", "Terminal"]
 
 Name: TypeAlias = Callable[[str], str]
 """Makes a name of a subject."""
+
+POWERS_OPTION: Final = "wizard_powers"
+"""What `guildhall play --no-powers` switches off."""
 
 PANEL: Final = 26
 """Columns of the narrowest storehouse: three of them share a line of 80."""
@@ -98,7 +101,8 @@ class Terminal:
 
     def _header(self, view: aa.View, name: Name) -> Text:
         subjects = _subjects(view)
-        parts = [f"Round {view.round} of 3", PHASES[view.phase]]
+        parts = [f"Round {view.round} of 3"] if view.round else []
+        parts.append(PHASES[view.phase])
         if view.turn:
             parts.append(f"turn {view.turn} of 20")
         if view.trigger_seat is not None:

@@ -1,0 +1,30 @@
+"""A bot: watches its game and answers its decisions, like any third party's client."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, Protocol, TypeAlias
+
+Choose: TypeAlias = Callable[[Any, str, Sequence[Any]], Any]
+"""(the seat's own view, the kind of the decision, its legal commands) -> one of the commands."""
+
+
+class Connection(Protocol):
+    """What a bot needs of its client: both speak for the bot's own subject."""
+
+    def watch(self, game_id: str) -> AsyncIterator[Any]:
+        """WatchViewResponses with whole views, until the game ends."""
+        ...
+
+    async def submit(self, game_id: str, decision_id: str, command: Any) -> int:
+        """Answer a decision; the version that this made, or 0 where somebody (the clock) was faster."""
+        ...
+
+
+async def play(connection: Connection, game_id: str, choose: Choose) -> None:
+    """Play a seat until the game is over. Raises what the connection raises."""
+    answered = ""
+    async for message in connection.watch(game_id):
+        for legal in message.decisions:
+            if message.view is not None and legal.decision.id != answered:
+                answered = legal.decision.id
+                command = choose(message.view, legal.decision.kind, legal.commands)
+                await connection.submit(game_id, legal.decision.id, command)
