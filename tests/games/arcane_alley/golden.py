@@ -17,14 +17,14 @@ from typing import Any
 
 import msgspec
 
-from guildhall.kernel.decide import Creation, create, decide
+from guildhall.kernel.decide import Creation, create, decide, resign, time_out
 from guildhall.kernel.fold import fold
 from guildhall.kernel.game import Game
 from guildhall.kernel.ids import decision_id
-from guildhall.kernel.v1.structs import Record, decode_Record
+from guildhall.kernel.v1.structs import Record, Resigned, TimedOut, decode_Record
 from services.arcane_alley.rules import RULES
 from tests.games.arcane_alley.subject import ARCANE_ALLEY
-from tests.suites.subject import begin, play
+from tests.suites.subject import begin, make, pick
 
 FOLDER = Path(__file__).parent / "golden"
 WIRE: Any = RULES.wire
@@ -55,7 +55,7 @@ class Version(msgspec.Struct, array_like=True):
     body: bytes
     hash: bytes
     command: bytes
-    """The command that made it; empty for the first."""
+    """The command that made it; empty where none did: the first version, time-outs, resignations."""
     state: bytes
     views: list[bytes]
     """By seat, then a spectator's."""
@@ -84,14 +84,28 @@ def record() -> None:
     for old in FOLDER.glob("*.bin"):
         old.unlink()
     for name, creation in CREATIONS.items():
-        random = Random(name)
-        game, decided = begin(ARCANE_ALLEY, random, creation)
-        versions = [version(game, decided.body, b"")]
-        for move, decided in play(ARCANE_ALLEY, game, random):
-            versions.append(version(game, decided.body, WIRE.encode_command(move.command)))
+        versions = list(played(Random(name), creation))
         data = gzip.compress(msgspec.msgpack.encode(versions), 9, mtime=0)
         (FOLDER / f"{name}.bin").write_bytes(data)
         print(f"{name}: {len(versions)} versions, {len(data)} bytes")
+
+
+def played(random: Random, creation: Creation) -> Iterator[Version]:
+    """A random game, in which some wait too long, and with four or more players one seat resigns."""
+    game, decided = begin(ARCANE_ALLEY, random, creation)
+    yield version(game, decided.body, b"")
+    resigns_at = 200 if game.seats >= 4 else 0
+    while game.ended is None:
+        move = pick(ARCANE_ALLEY, game, random)
+        command = b""
+        if game.version == resigns_at:
+            decided = resign(game, 1, subject=game.created.subjects[1], command_id="resign", at_ms=game.at_ms + 1)
+        elif random.random() < 0.03:
+            decided = time_out(game, move.id, at_ms=game.at_ms + 1)
+        else:
+            decided = make(game, move)
+            command = WIRE.encode_command(move.command)
+        yield version(game, decided.body, command)
 
 
 def differences(name: str) -> Iterator[str]:
@@ -115,7 +129,11 @@ def again(game: Game | None, events: list[Any], record: Record, command: bytes) 
     if game is None:
         game, made = create(RULES, events[0], payload_hash=ref.payload_hash, **who)
         return game, made.body
+    if isinstance(events[0], TimedOut):
+        return game, time_out(game, events[0].decision_id, at_ms=record.at_ms).body
     assert record.seat is not None
+    if isinstance(events[0], Resigned):
+        return game, resign(game, record.seat, **who).body
     (opened,) = (d for d in game.open if d.seat == record.seat)
     id_ = decision_id(opened.version, opened.seat)
     return game, decide(game, record.seat, id_, WIRE.decode_command(command), **who).body

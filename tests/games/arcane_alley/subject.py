@@ -35,10 +35,10 @@ def all_items(hall: Hall) -> Counter[int]:
 
 
 def weigh(command: Any) -> float:
-    """Random play that sells: each item has its favourite stack, so equal ones meet; specials are liked."""
+    """Random play that sells: each item has its favourite row, so equal ones meet; specials are liked."""
     match command:
         case wire.Play(item, cell):
-            return 6.0 if item % 3 in (cell % 3, cell // 3) else 0.5
+            return 8.0 if cell // 3 == item % 3 else 0.3
         case wire.Activate():
             return 8.0
         case wire.Discard():
@@ -48,4 +48,10 @@ def weigh(command: Any) -> float:
     return 1.0
 
 
-ARCANE_ALLEY = Subject(RULES, creation, all_items, max_commands=4_000, weigh=weigh)
+DISCLOSURES = (
+    # A Boomerang that was replaced while hidden must be played at once, so everybody sees whether
+    # it was one (AA-166, AA-227).
+    frozenset({wire.BoomerangReturned, wire.ReplacedItemDiscarded, wire.ReplacedItemTaken}),
+)
+
+ARCANE_ALLEY = Subject(RULES, creation, all_items, max_commands=4_000, disclosures=DISCLOSURES, weigh=weigh)

@@ -1,5 +1,7 @@
 """Rules of inspection, fines, the end, bribes."""
 
+from typing import Any
+
 import pytest
 
 from guildhall.arcane_alley.v1 import structs as wire
@@ -49,7 +51,7 @@ def test_order_of_revealing_and_counting(ruling: str, order: str) -> None:
         a=seat("?HD DL BC"), b=seat("?SK DL BC"), c=seat("?CB DL BC"), trigger="a", round=3,
         rulings={"inspection_order": ruling},
     )  # fmt: skip
-    letters = {wire.ItemsRevealed: "R", wire.InfamyCounted: "C"}
+    letters: dict[type[Any], str] = {wire.ItemsRevealed: "R", wire.InfamyCounted: "C"}
     assert "".join(letters[type(e)] for e in t.story if type(e) in letters) == order
     penalty = [e for e in t.story if isinstance(e, wire.InfamyGained) and e.cause == wire.Cause.TRIGGER]
     assert [(e.seat, e.amount) for e in penalty] == [(0, 10)]
