@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from guildhall.kernel.blind import blinder, places
+from guildhall.kernel.blind import blinder, glancer, places
 from guildhall.kernel.cards import (
     EVERYONE,
     FLAGS_FROM,
@@ -187,6 +187,31 @@ def test_a_hall_is_blinded_wherever_a_place_stands_and_the_truth_stays() -> None
     assert [sort for sort, _ in places(hall, Hall)] == ["cards", "hand", "hand", "cards", "cards", "open"]
 
 
+class Talkative(Struct, array_like=True):
+    deck: Cards
+    rounds: int
+
+    def top(self) -> Card:
+        return self.deck[-1]
+
+
+@pytest.mark.parametrize("viewer", [0, 1, None])
+def test_a_glance_answers_field_by_field_as_the_blind_hall(viewer: int | None) -> None:
+    mine = told(new_card(5), 5, knows(0))
+    hall = Hall(3, [4, mine], [Seat(1, [mine]), Seat(2, [6])], [[8]], [told(new_card(7), 7, EVERYONE)])
+    blind, glance = blinder(Hall)(hall, viewer), glancer(Hall)(hall, viewer)
+    for name in (*Hall.__struct_fields__, *Hall.__struct_fields__):
+        assert getattr(glance, name) == getattr(blind, name)
+
+
+def test_no_method_of_a_hall_looks_past_a_glance() -> None:
+    hall = Talkative([4], 1)
+    glance = glancer(Talkative)(hall, 0)
+    assert glance.deck == [UNKNOWN] and hall.top() == 4
+    with pytest.raises(AttributeError):
+        glance.top()
+
+
 def test_a_hall_without_secrets_is_its_own_blind_hall() -> None:
     class Board(Struct):
         squares: list[int]
@@ -199,5 +224,6 @@ def test_a_hall_without_secrets_is_its_own_blind_hall() -> None:
 @pytest.mark.parametrize("field", [dict[int, Cards], tuple[Cards, ...], Hand | None, dict[int, list[Seat]]])
 def test_a_hall_whose_secrets_would_not_be_blinded_is_refused(field: Any) -> None:
     hall = msgspec.defstruct("Leaky", [("field", field)])
-    with pytest.raises(TypeError, match="secret place"):
-        blinder(hall)
+    for make in (blinder, glancer):
+        with pytest.raises(TypeError, match="secret place"):
+            make(hall)
