@@ -120,6 +120,8 @@ class Content:
     """Cards, as they lie revealed, that halve what their owner gains."""
     pairing: frozenset[int]
     """Items that make a set with a pair."""
+    felines: frozenset[int]
+    """The same as cards, as they lie revealed."""
     returning: frozenset[int]
     """Items that are played again when replaced."""
     sinking: frozenset[int]
@@ -186,6 +188,7 @@ def parse(data: bytes) -> Content:
         locked=frozenset(f | FACEUP for f in _with(items, CannotBeReplaced)),
         halving=tuple(f | FACEUP for f in sorted(_with(items, HalveGainedGold))),
         pairing=_with(items, PairMakesSet),
+        felines=frozenset(f | FACEUP for f in _with(items, PairMakesSet)),
         returning=_with(items, ReturnIfReplaced),
         sinking=_with(items, DiscardTopToBottom),
         lost_if_replaced=(

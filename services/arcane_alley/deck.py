@@ -8,7 +8,7 @@ from services.arcane_alley.hall import Hall
 
 def can_draw(hall: Hall) -> bool:
     """Whether somebody can take from the deck, if need be after rebuilding it; the same on every viewer's hall."""
-    return bool(hall.deck) or len(hall.discard) > 1
+    return len(hall.discard) > 1 or bool(hall.deck)
 
 
 def ready_to_draw(table: Table[Hall]) -> bool:

@@ -86,9 +86,8 @@ def discard_started(hall: Hall, e: wire.DiscardStarted) -> None:
 def turn_started(hall: Hall, e: wire.TurnStarted) -> None:
     if hall.active != NOBODY:
         storehouse = hall.storehouses[hall.active]
-        for cell, card in enumerate(storehouse):
-            if card & REPLAYED:
-                storehouse[cell] = card & ~REPLAYED
+        if max(storehouse, default=0) >= REPLAYED:
+            hall.storehouses[hall.active] = [card & ~REPLAYED for card in storehouse]
     hall.phase = Phase.SELL
     hall.active = e.seat
 

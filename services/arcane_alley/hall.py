@@ -17,7 +17,7 @@ REVEALED = 1 << 16
 EMPTY = 1 << 17
 """A cell in which nothing lies is this flag alone."""
 REPLAYED = 1 << 18
-"""Flag of a Magic Boomerang that was already played again in this turn (RES-15)."""
+"""Flag of a Magic Boomerang that was already played again in this turn (RES-15); the highest flag."""
 FACEUP = EVERYONE | REVEALED
 """What a revealed card has beside its front, unless it is a Boomerang that was replayed."""
 NOBODY = -1

@@ -58,9 +58,11 @@ def feline_sets(hall: Hall, content: Content, seat: int) -> int:
     if not rulings.feline_is_continuous:
         return 0
     storehouse = hall.storehouses[seat]
-    felines = [cell for cell, card in enumerate(storehouse) if card & REVEALED and card & FRONT in content.pairing]
+    felines = content.felines
+    if felines.isdisjoint(storehouse):
+        return 0
     lines = 0
-    for feline in felines:
+    for feline in (cell for cell, card in enumerate(storehouse) if card in felines):
         for index, line in LINES_THROUGH[hall.shapes[seat]][feline]:
             item = set_item(storehouse, line, content, rulings.special_sets)
             if item and (item not in content.pairing or rulings.three_felines_continuous):
