@@ -418,11 +418,13 @@ def _fitting(item: int, width: int) -> str:
 
 
 def _below(player: aa.Player, mine: bool) -> list[str]:
-    """The line below a storehouse: the wizard, and what one knows of the stash of another."""
-    parts = [SHORT_WIZARDS[player.wizard]] if player.wizard else []
+    """The line below a storehouse: what one knows of the stash of another, and the wizard."""
+    parts = []
     if not mine:
         known = ", ".join(SHORT[item] for item in player.stash if item)
         parts.append(f"stash {len(player.stash)}" + (f": {known}" if known else ""))
+    if player.wizard:
+        parts.append(SHORT_WIZARDS[player.wizard])
     return parts
 
 
