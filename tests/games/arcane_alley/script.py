@@ -485,7 +485,6 @@ class Player:
         said = [say(command, self.number, self.script.columns) for command in listing.commands]
         return [words for words in said if words != "undo"]
 
-    @property
     def may_undo(self) -> bool:
         """Whether the last command can be taken back."""
         listing = self.script.game.legal(self.number)

@@ -58,19 +58,19 @@ def test_what_can_be_taken_back() -> None:
     """A choice among public things, as long as nobody else is asked; nothing that was learned or drawn."""
     t = sell(a=seat("DE DE DE / DE ?x . / DE . FF", stash="DE y"))
     t.a.does("draw deck")
-    assert not t.a.may_undo
+    assert not t.a.may_undo()
     t = sell(a=seat(". DE . / DE ?x DE / . DE .", stash="DE y"))
     t.a.does("draw deck", "play DE 1,1")
-    assert not t.a.may_undo
+    assert not t.a.may_undo()
     before = deepcopy(t.hall)
     t.a.does("sell 1,0 1,2")
     assert t.hall != before
-    assert t.a.may_undo
+    assert t.a.may_undo()
     t.a.does("undo")
     assert t.hall == before
     assert t.a.may == ["sell 1,0 1,2", "sell 0,1 2,1"]
     t.a.does("sell 0,1 2,1", "choose b")
-    assert t.asked == {"b": "draw"} and not t.b.may_undo
+    assert t.asked == {"b": "draw"} and not t.b.may_undo()
 
 
 @pytest.mark.rule("AA-84")
