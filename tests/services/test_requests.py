@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,9 +11,12 @@ import grpc
 import pytest
 
 from guildhall.host.hall import Hall
+from guildhall.kernel.frames import Choice
+from guildhall.kernel.rules import Choosable
 from guildhall.kernel.v1.structs import Clock, Undo
 from guildhall.rpc.limits import Limits
 from tests.kernel.tiny.build import structs as t
+from tests.kernel.tiny.game import RULES, BidAll
 from tests.services.hall import ALL_SCOPES, SEATS, Answered, Client, Table, failure, hall, table
 
 CODE = grpc.StatusCode
@@ -437,3 +441,18 @@ async def outcome(call: Any) -> str:
         return (await failure(call))[0]
     except Answered:
         return "accepted"
+
+
+async def test_options_have_their_values(tmp_path: Path) -> None:
+    rules = replace(RULES, options=(Choosable("pace", "slow", ("slow", "fast"), "How fast."),))
+    async with hall(tmp_path, games=[rules]) as running, caller(running, "alice", *ALL_SCOPES) as client:
+        game_id = await client.create(options=(("pace", "fast"),))
+        assert (await client.view(game_id)).game.options[0].value == "fast"
+        wrong = client.create(options=(("pace", "sideways"),))
+        assert (await failure(wrong))[:2] == ("INVALID_OPTION", CODE.INVALID_ARGUMENT)
+
+
+async def test_a_frame_that_explains_nothing(game: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BidAll, "why", Choice.why)
+    wrong = game.clients[0].submit(game.game_id, "1.0", t.Bid(99))
+    assert (await failure(wrong))[:2] == ("ILLEGAL_COMMAND", CODE.FAILED_PRECONDITION)

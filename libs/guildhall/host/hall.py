@@ -41,6 +41,8 @@ class HallConfig:
     port: int = 50051
     metrics_port: int | None = None
     keys: Keys | None = None
+    open_log: Callable[[Path], Log] = open_sqlite
+    """Opens the log, given the file that a hall on one machine keeps it in."""
     limits: Limits = field(default_factory=Limits)
     watching: WatchLimits = field(default_factory=WatchLimits)
     upkeep: Upkeep = field(default_factory=Upkeep)
@@ -77,7 +79,7 @@ class Hall:
         tokens = PageTokens(derived_secret(key, "page tokens"))
         if config.metrics_port is not None:
             metrics.serve(config.metrics_port, config.address)
-        self._log = open_sqlite(config.data / LOG_FILE)
+        self._log = config.open_log(config.data / LOG_FILE)
         try:
             await packs.sync(self._log, config.games)
             me = Claim(secrets.token_hex(16), f"{config.address}:{config.port}")

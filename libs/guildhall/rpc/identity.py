@@ -15,6 +15,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from jwt.algorithms import OKPAlgorithm
+from jwt.types import Options
 
 from guildhall.rpc.errors import Failure
 
@@ -116,15 +117,17 @@ class Authenticator:
     async def _check(self, token: str) -> Caller:
         key = await self._keys.public_key(token)
         try:
-            claims = jwt.decode(token, key, algorithms=[ALGORITHM], options={"require": ["exp", "sub"]})
-        except jwt.ExpiredSignatureError as error:
-            raise Failure("TOKEN_EXPIRED", "The token has expired.") from error
+            # Expiry is judged each time a token comes, not only when it is first seen.
+            options: Options = {"require": ["exp", "sub"], "verify_exp": False}
+            claims = jwt.decode(token, key, algorithms=[ALGORITHM], options=options)
         except jwt.PyJWTError as error:
             raise Failure("INVALID_TOKEN", "The token is not one of this hall.") from error
-        subject, scope = claims["sub"], claims.get("scope", "")
-        if not subject or len(subject) > MAX_SUBJECT or subject.startswith(RESERVED) or not isinstance(scope, str):
-            raise Failure("INVALID_TOKEN", "The token's subject or scope is not valid.")
-        return Caller(subject, frozenset(scope.split()), float(claims["exp"]))
+        subject, scope, expires = claims["sub"], claims.get("scope", ""), claims["exp"]
+        if not subject or len(subject) > MAX_SUBJECT or subject.startswith(RESERVED):
+            raise Failure("INVALID_TOKEN", "The token's subject is not one that a player can have.")
+        if not isinstance(scope, str) or not isinstance(expires, int | float):
+            raise Failure("INVALID_TOKEN", "The token's scope or expiry is not valid.")
+        return Caller(subject, frozenset(scope.split()), float(expires))
 
 
 def _header(token: str) -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""Keys and tokens."""
+
+import json
+import stat
+import time
+from pathlib import Path
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from jwt.algorithms import OKPAlgorithm
+
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import (
+    KEY_FILE,
+    Authenticator,
+    Caller,
+    FixedKeys,
+    existing_key,
+    key_id,
+    mint,
+    own_key,
+    public_keys,
+)
+
+KEY = Ed25519PrivateKey.generate()
+OTHER = Ed25519PrivateKey.generate()
+
+
+def authenticator() -> Authenticator:
+    return Authenticator(FixedKeys({key_id(KEY.public_key()): KEY.public_key()}))
+
+
+async def caller(token: str) -> Caller:
+    return await authenticator().caller([("authorization", f"Bearer {token}")])
+
+
+async def reason(token: str) -> str:
+    with pytest.raises(Failure) as caught:
+        await caller(token)
+    return caught.value.reason
+
+
+async def test_a_minted_token_says_who_and_what() -> None:
+    found = await caller(mint(KEY, "alice", ("play", "seat"), 60))
+    assert found.subject == "alice" and found.scopes == {"play", "seat"} and found.expires > time.time()
+
+
+def forged(**changes: object) -> str:
+    claims = {"sub": "alice", "scope": "play", "exp": time.time() + 60, **changes}
+    return jwt.encode({k: v for k, v in claims.items() if v is not None}, KEY, algorithm="EdDSA")
+
+
+async def test_tokens_that_do_not_count() -> None:
+    assert await reason(mint(OTHER, "alice", ("play",), 60)) == "INVALID_TOKEN"
+    assert await reason("") == "INVALID_TOKEN"
+    assert await reason("a.b.c") == "INVALID_TOKEN"
+    assert await reason(forged(exp=None)) == "INVALID_TOKEN"
+    assert await reason(forged(sub=None)) == "INVALID_TOKEN"
+    assert await reason(forged(sub="")) == "INVALID_TOKEN"
+    assert await reason(forged(sub="guildhall:clock")) == "INVALID_TOKEN"
+    assert await reason(forged(sub="x" * 129)) == "INVALID_TOKEN"
+    assert await reason(forged(exp=time.time() - 1)) == "TOKEN_EXPIRED"
+    unsigned = jwt.encode({"sub": "alice", "exp": time.time() + 60}, None, algorithm="none")
+    assert await reason(unsigned) == "INVALID_TOKEN"
+    raw = KEY.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    by_public_key = jwt.encode({"sub": "alice", "exp": time.time() + 60}, raw, algorithm="HS256")
+    assert await reason(by_public_key) == "INVALID_TOKEN"
+
+
+async def test_a_known_token_still_expires() -> None:
+    judge = authenticator()
+    header = [("authorization", f"Bearer {mint(KEY, 'alice', (), 0.2)}")]
+    assert (await judge.caller(header)).subject == "alice"
+    time.sleep(0.25)
+    with pytest.raises(Failure, match="TOKEN_EXPIRED"):
+        await judge.caller(header)
+
+
+def test_what_cannot_be_minted() -> None:
+    for subject, scopes in (("", ()), ("guildhall:clock", ()), ("x" * 129, ()), ("alice", ("everything",))):
+        with pytest.raises(ValueError):
+            mint(KEY, subject, scopes, 60)
+
+
+def test_the_halls_own_key(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        existing_key(tmp_path)
+    made = own_key(tmp_path)
+    assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [tmp_path / KEY_FILE]
+    for again in (own_key(tmp_path), existing_key(tmp_path)):
+        assert key_id(again.public_key()) == key_id(made.public_key())
+    (tmp_path / KEY_FILE).write_text("nonsense")
+    with pytest.raises(ValueError, match=KEY_FILE):
+        own_key(tmp_path)
+
+
+async def test_public_keys_of_a_file(tmp_path: Path) -> None:
+    pem = KEY.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    (tmp_path / "pem").write_bytes(pem)
+    entry = {**OKPAlgorithm.to_jwk(KEY.public_key(), as_dict=True), "kid": key_id(KEY.public_key())}
+    (tmp_path / "jwks").write_text(json.dumps({"keys": [entry]}))
+    for name in ("pem", "jwks"):
+        judge = Authenticator(public_keys(tmp_path / name))
+        header = [("authorization", f"Bearer {mint(KEY, 'alice', (), 60)}")]
+        assert (await judge.caller(header)).subject == "alice"
+    for content in ("nonsense", "{}", '{"keys": []}', '{"keys": [1]}'):
+        (tmp_path / "bad").write_text(content)
+        with pytest.raises(ValueError, match="bad"):
+            public_keys(tmp_path / "bad")
