@@ -124,13 +124,13 @@ class HalveGainedGold(Step, frozen=True, tag="halve_gained_gold"):
     """While it is revealed, all gold that its owner gains is halved, rounded down."""
 
 
-Played = GainInfamy | LoseGold | GainGold | GainGoldPerRevealed | Peek | HideAdjacent | DiscardTopToDeck
+Played = GainInfamy | LoseGold | GainGoldPerRevealed | Peek | HideAdjacent | DiscardTopToDeck
 """Steps of a "when played" effect."""
 
-Sold = GainInfamy | LoseGold | GainGold | ChoosePlayer | LoseOrGiveInfamy | DrawToStash | PlaceSoldCopies
+Sold = GainInfamy | GainGold | ChoosePlayer | LoseOrGiveInfamy | DrawToStash | PlaceSoldCopies
 """Steps of a "when sold" effect."""
 
-Special = GainInfamy | LoseGold | GainGold | RevealAndPlay | LookAtStashAndPlay | PlayFromDiscard | SwapItems
+Special = GainInfamy | RevealAndPlay | LookAtStashAndPlay | PlayFromDiscard | SwapItems
 """Steps of a special item."""
 
 Always = (

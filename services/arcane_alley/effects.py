@@ -1,8 +1,8 @@
-"""Steps that more than one timing of effects uses: gains and losses."""
+"""The step that every timing of effects knows: a gain of infamy."""
 
 from services.arcane_alley import scoring
 from services.arcane_alley.asking import HallTable
-from services.arcane_alley.effect_steps import GainGold, GainInfamy, LoseGold
+from services.arcane_alley.effect_steps import GainInfamy
 from services.arcane_alley.hall import turn_order
 
 NO_PLAYER = -1
@@ -17,13 +17,3 @@ def gain_infamy(table: HallTable, step: GainInfamy, seat: int, item: int, cause:
                 scoring.gain_infamy(table, other, step.amount, cause, item)
     else:
         scoring.gain_infamy(table, seat if step.who == "self" else chosen, step.amount, cause, item)
-
-
-def gain_gold(table: HallTable, step: GainGold, seat: int, item: int, cause: int, chosen: int) -> None:
-    """The owner or the chosen player gains gold."""
-    scoring.gain_gold(table, seat if step.who == "self" else chosen, step.amount, cause, item)
-
-
-def lose_gold(table: HallTable, step: LoseGold, seat: int, item: int, cause: int, chosen: int) -> None:
-    """The owner loses gold."""
-    scoring.lose_gold(table, seat, step.amount, cause, item)

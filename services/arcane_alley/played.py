@@ -11,7 +11,6 @@ from services.arcane_alley.asking import Ask, HallTable
 from services.arcane_alley.cells import no_such_cell
 from services.arcane_alley.effect_steps import (
     DiscardTopToDeck,
-    GainGold,
     GainGoldPerRevealed,
     GainInfamy,
     HideAdjacent,
@@ -35,12 +34,8 @@ def _gain_infamy(table: HallTable, step: GainInfamy, seat: int, item: int, cell:
     effects.gain_infamy(table, step, seat, item, Cause.PLAYED, effects.NO_PLAYER)
 
 
-def _gain_gold(table: HallTable, step: GainGold, seat: int, item: int, cell: int) -> None:
-    effects.gain_gold(table, step, seat, item, Cause.PLAYED, effects.NO_PLAYER)
-
-
 def _lose_gold(table: HallTable, step: LoseGold, seat: int, item: int, cell: int) -> None:
-    effects.lose_gold(table, step, seat, item, Cause.PLAYED, effects.NO_PLAYER)
+    scoring.lose_gold(table, seat, step.amount, Cause.PLAYED, item)
 
 
 def _gain_gold_per_revealed(table: HallTable, step: GainGoldPerRevealed, seat: int, item: int, cell: int) -> None:
@@ -71,7 +66,6 @@ def _peek(table: HallTable, step: PeekStep, seat: int, item: int, cell: int) -> 
 
 _PLAYED: dict[type[Step], Callable[[HallTable, Any, int, int, int], None]] = {
     GainInfamy: _gain_infamy,
-    GainGold: _gain_gold,
     LoseGold: _lose_gold,
     GainGoldPerRevealed: _gain_gold_per_revealed,
     HideAdjacent: _hide_adjacent,

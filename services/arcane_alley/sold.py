@@ -23,7 +23,6 @@ from services.arcane_alley.effect_steps import (
     DrawToStash,
     GainGold,
     GainInfamy,
-    LoseGold,
     LoseOrGiveInfamy,
     PlaceSoldCopies,
     Step,
@@ -62,11 +61,7 @@ def _gain_infamy(table: HallTable, step: GainInfamy, seat: int, item: int, copie
 
 
 def _gain_gold(table: HallTable, step: GainGold, seat: int, item: int, copies: int, chosen: int) -> None:
-    effects.gain_gold(table, step, seat, item, Cause.SOLD, chosen)
-
-
-def _lose_gold(table: HallTable, step: LoseGold, seat: int, item: int, copies: int, chosen: int) -> None:
-    effects.lose_gold(table, step, seat, item, Cause.SOLD, chosen)
+    scoring.gain_gold(table, seat if step.who == "self" else chosen, step.amount, Cause.SOLD, item)
 
 
 def _lose_or_give(table: HallTable, step: LoseOrGiveInfamy, seat: int, item: int, copies: int, chosen: int) -> None:
@@ -87,7 +82,6 @@ def _place_copies(table: HallTable, step: PlaceSoldCopies, seat: int, item: int,
 _SOLD: dict[type[Step], Callable[[HallTable, Any, int, int, int, int], None]] = {
     GainInfamy: _gain_infamy,
     GainGold: _gain_gold,
-    LoseGold: _lose_gold,
     LoseOrGiveInfamy: _lose_or_give,
     DrawToStash: _draw_to_stash,
     PlaceSoldCopies: _place_copies,

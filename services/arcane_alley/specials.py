@@ -25,10 +25,8 @@ from services.arcane_alley.cells import no_such_cell, open_cells, why_not_cell
 from services.arcane_alley.content import content_of
 from services.arcane_alley.deck import after_draw, can_draw, ready_to_draw
 from services.arcane_alley.effect_steps import (
-    GainGold,
     GainInfamy,
     LookAtStashAndPlay,
-    LoseGold,
     RevealAndPlay,
     Step,
     SwapItems,
@@ -53,14 +51,6 @@ def activate(table: HallTable, seat: int, item: int) -> None:
 
 def _gain_infamy(table: HallTable, step: GainInfamy, seat: int, item: int) -> None:
     effects.gain_infamy(table, step, seat, item, Cause.SPECIAL, effects.NO_PLAYER)
-
-
-def _gain_gold(table: HallTable, step: GainGold, seat: int, item: int) -> None:
-    effects.gain_gold(table, step, seat, item, Cause.SPECIAL, effects.NO_PLAYER)
-
-
-def _lose_gold(table: HallTable, step: LoseGold, seat: int, item: int) -> None:
-    effects.lose_gold(table, step, seat, item, Cause.SPECIAL, effects.NO_PLAYER)
 
 
 def _reveal_and_play(table: HallTable, step: RevealAndPlay, seat: int, item: int) -> None:
@@ -91,8 +81,6 @@ def _swap_items(table: HallTable, step: SwapItems, seat: int, item: int) -> None
 
 _SPECIAL: dict[type[Step], Callable[[HallTable, Any, int, int], None]] = {
     GainInfamy: _gain_infamy,
-    GainGold: _gain_gold,
-    LoseGold: _lose_gold,
     RevealAndPlay: _reveal_and_play,
     LookAtStashAndPlay: _look_at_stash,
     PlayFromDiscardStep: _play_from_discard,
