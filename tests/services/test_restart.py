@@ -289,6 +289,17 @@ async def test_an_unreadable_log_is_named(tmp_path: Path, content: bytes) -> Non
         await Hall(config(tmp_path)).start()
 
 
+async def test_a_log_that_lost_records_is_named(tmp_path: Path) -> None:
+    """The stored states tell of more than is there: serving on would be rewriting history."""
+    async with hall(tmp_path) as running, table(running) as game:
+        await game.play(Random(20), 5)
+    with sqlite3.connect(tmp_path / LOG_FILE) as log:
+        log.execute('DELETE FROM records WHERE key = ? AND "offset" > 3', (game.game_id,))
+    log.close()
+    with pytest.raises(LogUnreadable, match="tiny"):
+        await Hall(config(tmp_path)).start()
+
+
 async def test_a_stored_pack_that_does_not_parse_is_named(tmp_path: Path) -> None:
     import hashlib
 

@@ -47,7 +47,7 @@ def log_failed(error: LogError) -> Failure:
             return quarantined()
         case InFlight() | LogUnavailable():
             return Failure("LOG_UNAVAILABLE", "The log cannot be reached now; send the same again.")
-        case Closed():
+        case Closed() if error.__cause__ is None:
             return shutting_down()
         case _:
             return Failure("LOG_UNAVAILABLE", "The log failed; it has been reported.")

@@ -59,7 +59,10 @@ class GameHost:
             Partition(self.rules, store, number, self._me, self._history, self._upkeep, self._on_stand_down)
             for number in range(store.events.partitions)
         ]
-        await asyncio.gather(*(partition.start() for partition in self.partitions))
+        # All of them, also when one fails: none may go on in the background after that.
+        for outcome in await asyncio.gather(*(p.start() for p in self.partitions), return_exceptions=True):
+            if outcome is not None:
+                raise outcome
         seconds = time.monotonic() - began
         metrics.READY_SECONDS.labels(self.rules.game).set(seconds)
         metrics.GAMES.labels(self.rules.game).set_function(lambda: sum(len(p.hosted) for p in self.partitions))

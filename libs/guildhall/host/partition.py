@@ -5,7 +5,7 @@ import time
 import zlib
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +20,15 @@ from guildhall.kernel.game import Game
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError, NotOwner
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
-from guildhall.log.port import CLAIM_KEY, Claim
+from guildhall.log.port import CLAIM_KEY, Claim, Position
 from guildhall.log.recovery import Store, recover
 from guildhall.log.snapshots import Checkpoint, Marker, Snapshot, checkpoint_key, decode_marker, encode, snapshot_key
 from guildhall.log.writer import Writer
 from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs, metrics
+
+STORED_AT_ONCE = 100
+"""Snapshots in one group commit."""
 
 _log = logs.get("host")
 
@@ -65,7 +68,7 @@ class Partition:
         self._writer: Writer | None = None
         self._finished: OrderedDict[str, HostedGame] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._stored_position = (-1, -1)
+        self._stored_position: Position | None = None
 
     @property
     def writer(self) -> Writer:
@@ -94,6 +97,8 @@ class Partition:
                 hosted.timer.cancel()
         for task in list(self._tasks):
             task.cancel()
+        if self._writer is None:
+            return
         serving = self.writer.serving
         try:
             async with asyncio.timeout(seconds):
@@ -261,34 +266,45 @@ class Partition:
         """Store the changed games' states, then a checkpoint; finished games leave memory for their markers, and idle
         ones become bytes. Raises `LogError`.
         """
-        now = time.monotonic()
-        for hosted in list(self.hosted.values()):
-            if hosted.broken or hosted.damaged or hosted.parked:
-                continue
-            # Those whose turn is taken are stored next time; the fold from their last stored state is short.
-            game = hosted.game if hosted.settled else None
-            if game is None:
-                continue
-            idle = hosted.at_rest and now - hosted.touched >= self._upkeep.park_after_seconds
-            if game.version > hosted.kept_version:
-                await self._store(hosted, game)
-            if game.ended is not None and (idle or all_of_them) and hosted.at_rest:
-                await self._mark(hosted, game)
-            elif idle and hosted.at_rest and hosted.settled:
-                hosted.park()
+        for some in batched(list(self.hosted.values()), STORED_AT_ONCE):
+            await asyncio.gather(*(self._store(hosted) for hosted in some))
+            for hosted in some:
+                await self._rest(hosted, all_of_them)
         position = self.writer.position
-        if (position.next_offset, position.newest_claim) != self._stored_position:
-            seqs = {g: self.writer.last_seq(g) for g, h in self.hosted.items() if self.writer.last_seq(g)}
+        if position != self._stored_position:
+            seqs = {name: seq for name in self.hosted if (seq := self.writer.last_seq(name))}
             checkpoint = Checkpoint(position, seqs, self.writer.damaged())
             await self.store.checkpoints.put(self.number, checkpoint_key(self.number), encode(checkpoint))
-            self._stored_position = (position.next_offset, position.newest_claim)
+            self._stored_position = position
 
-    async def _store(self, hosted: HostedGame, game: Game) -> None:
+    def _storable(self, hosted: HostedGame) -> Game | None:
+        """The game, if it stands at an acknowledged state; a game whose turn is taken is stored next time, and the
+        fold from its last stored state is short.
+        """
+        if hosted.broken or hosted.damaged or hosted.parked or not hosted.settled:
+            return None
+        return hosted.game
+
+    async def _store(self, hosted: HostedGame) -> None:
+        game = self._storable(hosted)
+        if game is None or game.version <= hosted.kept_version:
+            return
         version = game.version
         state = snapshots.keep(self.schema, game, hosted.offsets)
         value = encode(Snapshot(version, self.writer.position, state))
         await self.store.snapshots.put(self.number, snapshot_key(hosted.game_id, self.schema), value)
         hosted.kept_version = version
+
+    async def _rest(self, hosted: HostedGame, all_of_them: bool) -> None:
+        """Let a game that nobody needs now leave memory, or lie there as bytes."""
+        game = self._storable(hosted)
+        if game is None or not hosted.at_rest or game.version > hosted.kept_version:
+            return
+        idle = time.monotonic() - hosted.touched >= self._upkeep.park_after_seconds
+        if game.ended is not None and (idle or all_of_them):
+            await self._mark(hosted, game)
+        elif idle:
+            hosted.park()
 
     async def _mark(self, hosted: HostedGame, game: Game) -> None:
         """Write the marker of a finished game once, then forget the game and its snapshot."""
@@ -299,3 +315,8 @@ class Partition:
         if hosted.at_rest:
             self.hosted.pop(hosted.game_id, None)
             await self.store.snapshots.put(self.number, snapshot_key(hosted.game_id, self.schema), None)
+
+
+def batched(games: Sequence[HostedGame], size: int) -> Iterator[Sequence[HostedGame]]:
+    """The games, so many at a time."""
+    return (games[first : first + size] for first in range(0, len(games), size))

@@ -17,6 +17,8 @@ from guildhall.rpc.server import Context
 
 DEFAULT_PAGE = 100
 MAX_PAGE = 1_000
+PAGE_BYTES = 1024 * 1024
+"""A page ends early when its records are larger, so that any client can take it."""
 _CHUNK = 100
 
 
@@ -75,10 +77,14 @@ class ViewService:
             first = self._tokens.open(caller.subject, asked.game_id, asked.page_token)
         newest = (await self._reads.newest(visible, 0, patience(context))).version
         last = min(newest, first + (asked.page_size or DEFAULT_PAGE) - 1)
-        batches = []
+        batches, size = [], 0
         for body, digest in await self._reads.records(visible, first, last):
             record = decode_Record(body)
             batches.append(self._messages.batch(record, digest, self._messages.events(record), visible.seat))
+            size += len(body)
+            if size > PAGE_BYTES:
+                last = record.seq
+                break
         token = self._tokens.seal(caller.subject, asked.game_id, last + 1) if last < newest else ""
         response: bytes = self._wire.encode_ListEventsResponse(self._wire.ListEventsResponse(tuple(batches), token))
         return response
