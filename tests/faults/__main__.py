@@ -1,0 +1,71 @@
+"""Plants faults, one at a time, in a copy of the tree, and prints which suite catches which.
+
+    python -m tests.faults [NAME ...]
+
+Every fault must be caught by at least one suite, and the tree without one by none, else the exit code is 1.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.faults.faults import FAULTS, Fault
+from tests.faults.suites import SUITES
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("libs", "services", "tests", "proto", "tools", "docs", "pyproject.toml", "gen")
+LONGEST = 300
+"""Seconds that one suite may take on one fault; a suite that hangs has caught it."""
+
+
+def plant(fault: Fault, tree: Path) -> None:
+    """Change the copy. Raises SystemExit where the text to change is not there exactly once."""
+    path = tree / fault.file
+    text = path.read_text()
+    if text.count(fault.old) != 1:
+        raise SystemExit(f"{fault.name}: {fault.file} has the text to change {text.count(fault.old)} times")
+    path.write_text(text.replace(fault.old, fault.new))
+    if fault.file.startswith("proto/"):
+        subprocess.run([sys.executable, "tools/gen.py"], cwd=tree, env=environment(tree), check=True)
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """The environment in which Python takes everything of ours from the copy."""
+    paths = os.pathsep.join(str(tree / part) for part in ("libs", "gen", "."))
+    return {**os.environ, "PYTHONPATH": paths, "GUILDHALL_GAMES": "20", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def caught(suite: str, tree: Path) -> bool:
+    """Whether a suite fails in the copy."""
+    command = [sys.executable, "-m", "tests.faults.suites", suite]
+    try:
+        done = subprocess.run(
+            command, cwd=tree, env=environment(tree), capture_output=True, timeout=LONGEST, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
+def main() -> int:
+    control = Fault("no fault at all", "pyproject.toml", "[project]", "[project]")
+    chosen = [control, *(fault for fault in FAULTS if not sys.argv[1:] or fault.name in sys.argv[1:])]
+    missed = 0
+    for fault in chosen:
+        with tempfile.TemporaryDirectory(prefix="guildhall-fault-") as directory:
+            tree = Path(directory)
+            for name in COPIED:
+                source = ROOT / name
+                shutil.copytree(source, tree / name) if source.is_dir() else shutil.copy(source, tree / name)
+            plant(fault, tree)
+            by = [suite for suite in SUITES if caught(suite, tree)]
+        missed += bool(by) if fault is control else not by
+        print(f"{fault.name:28} {', '.join(by) or 'not caught'}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
