@@ -285,6 +285,6 @@ class Table:
             self._console.print(f"Type: {COMMANDS}", markup=False)
 
     async def _sure(self, question: str) -> bool:
-        self._console.print(f"{question} Type yes: ", end="")
+        self._console.print(f"{question} Type yes or no > ", end="")
         self._console.file.flush()
         return await self._lines.next() == "yes"

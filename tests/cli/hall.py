@@ -1,0 +1,61 @@
+"""A real hall as a process of its own, and the command line as processes beside it."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+GUILDHALL = [sys.executable, "-c", "from guildhall.cli.main import main; main()"]
+
+
+class RunningHall:
+    """Where it is."""
+
+    def __init__(self, process: "subprocess.Popen[str]", server: str, data: Path) -> None:
+        self.process = process
+        self.server = server
+        self.data = data
+
+    @property
+    def there(self) -> list[str]:
+        """The options that lead a command to it."""
+        return ["--server", self.server, "--data", str(self.data)]
+
+    def stop(self) -> None:
+        """Drain."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+@contextmanager
+def running_hall(data: Path) -> Iterator[RunningHall]:
+    """A hall over that directory on a free port."""
+    process = subprocess.Popen(
+        [*GUILDHALL, "serve", "all", "--port", "0", "--data", str(data)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        found = None
+        for line in process.stdout:
+            found = re.search(r"listens on ([\d.]+:\d+)", line)
+            if found:
+                break
+        assert found, "the hall did not start"
+        yield RunningHall(process, found[1], data)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def guildhall(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end."""
+    return subprocess.run([*GUILDHALL, *words], capture_output=True, text=True)

@@ -1,0 +1,170 @@
+"""`guildhall play` by a person at a pseudo-terminal, against a real hall; then what one does with a finished game."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from guildhall.cli import archive
+from guildhall.kernel.fold import fold
+from guildhall.kernel.redact import redact
+from services.arcane_alley.rules import RULES
+from services.arcane_alley.sentences import Teller
+from tests.cli.hall import RunningHall, guildhall, running_hall
+from tests.cli.pty_player import Screen, sit_down
+
+SEED = "07" * 32
+
+
+@pytest.fixture(scope="module")
+def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHall]:
+    with running_hall(tmp_path_factory.mktemp("hall")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def finished(hall: RunningHall) -> Screen:
+    """A whole game of three, played at 80 columns."""
+    seed = hall.data / "seed"
+    seed.write_text(SEED)
+    words = ["arcane-alley", "--name", "Zoe", "--players", "3", "--seed-file", str(seed), *hall.there]
+    return sit_down(words, columns=80, lines=24)
+
+
+def game_id(screen: Screen) -> str:
+    found = re.search(r"Game ([a-z2-7]{26})", screen.text)
+    assert found, screen.text
+    return found[1]
+
+
+def exported(hall: RunningHall, screen: Screen, path: Path) -> archive.Archive:
+    result = guildhall("export", game_id(screen), str(path), "--name", "Zoe", *hall.there)
+    assert result.returncode == 0, result.stderr
+    return archive.read(path)
+
+
+def test_a_whole_game_is_played_by_numbers(finished: Screen) -> None:
+    assert finished.exit_code == 0, finished.text[-2000:]
+    assert "Final standing" in finished.text
+    assert finished.questions > 20
+    assert "There is no choice" not in finished.text
+    assert max(len(line) for line in finished.text.splitlines()) <= 80
+
+
+def test_the_player_was_told_what_the_seat_may_know(hall: RunningHall, finished: Screen, tmp_path: Path) -> None:
+    """Every sentence on the screen follows from the events as the seat may see them."""
+    teller, game, told = Teller(0, lambda subject: subject.rsplit("/", 1)[-1]), None, []
+    for body, digest in exported(hall, finished, tmp_path / "game.json").pairs():
+        game, events = fold(RULES, game, body, digest)
+        visible = [event for raw in events if (event := redact(RULES, raw, 0)) is not None]
+        told += teller.tell(game.version, visible)
+    story = re.sub(r"\s+", " ", finished.text)
+    assert all(re.sub(r"\s+", " ", sentence) in story for sentence in told)
+    drawn_by_others = re.findall(r"(?:Ada|Bela) draws ([^.]*)\.", story)
+    assert drawn_by_others and set(drawn_by_others) == {"from the deck"}
+
+
+def test_it_verifies_and_says_that_the_seed_was_given(hall: RunningHall, finished: Screen) -> None:
+    result = guildhall("verify", game_id(finished), "--name", "Zoe", *hall.there)
+    assert result.returncode == 0, result.stderr
+    assert "is as it was played" in result.stdout and "brought the seed" in result.stdout
+
+
+def test_a_stranger_sees_no_records(hall: RunningHall, finished: Screen) -> None:
+    result = guildhall("verify", game_id(finished), "--name", "Stranger", *hall.there)
+    assert result.returncode == 1 and "Traceback" not in result.stderr and result.stderr
+
+
+def test_watching_a_finished_game_tells_it_and_shows_the_table(hall: RunningHall, finished: Screen) -> None:
+    result = guildhall("watch", game_id(finished), "--name", "Spectator", *hall.there)
+    assert result.returncode == 0, result.stderr
+    assert "Final standing" in result.stdout and "Zoe draws from the deck." in result.stdout
+    assert "Your stash" not in result.stdout
+
+
+def test_export_import_into_another_hall(hall: RunningHall, finished: Screen, tmp_path: Path) -> None:
+    file = tmp_path / "game.bin"
+    found = exported(hall, finished, file)
+    assert guildhall("verify", "--file", str(file)).returncode == 0
+    assert guildhall("export", found.game_id, str(file), "--name", "Zoe", *hall.there).returncode == 1
+    other = tmp_path / "other"
+    with running_hall(other) as running:
+        running.stop()
+    assert guildhall("import", str(file), "--data", str(other)).returncode == 0
+    again = guildhall("import", str(file), "--data", str(other))
+    assert again.returncode == 1 and "is there already" in again.stderr
+    with running_hall(other) as running:
+        result = guildhall("verify", found.game_id, "--name", "Zoe", *running.there)
+        assert result.returncode == 0, result.stderr
+        back = exported(running, finished, tmp_path / "back.json")
+    assert back == found
+
+
+def test_the_log_shows_no_secret_unless_asked(hall: RunningHall, finished: Screen) -> None:
+    shown = guildhall("log", "show", game_id(finished), "--events", "--data", str(hall.data))
+    assert shown.returncode == 0, shown.stderr
+    assert "GameCreated" in shown.stdout and "ItemDrawn(seat=0, item=0)" in shown.stdout
+    seed = repr(bytes.fromhex(SEED))
+    assert seed not in shown.stdout and "agenda" not in shown.stdout and not re.search(r" draw \d", shown.stdout)
+    secret = guildhall("log", "show", game_id(finished), "--secrets", "--data", str(hall.data))
+    assert seed in secret.stdout and "agenda" in secret.stdout and re.search(r" draw \d", secret.stdout)
+    assert guildhall("log", "show", "nosuchgame", "--data", str(hall.data)).returncode == 1
+
+
+def test_leave_and_come_back(hall: RunningHall) -> None:
+    def ask_then_leave(question: str, number: int) -> str:
+        return ["help", "? coin", "log", "99", "nonsense", "q"][number]
+
+    there = ["--name", "Zoe", *hall.there]
+    left = sit_down(["arcane-alley", "--players", "2", "--no-powers", "--bots", "random", *there], ask_then_leave)
+    assert left.exit_code == 0 and "The game waits for you" in left.text
+    assert "Three-Headed Coin: 2/1" in left.text and "There is no choice 99" in left.text
+    back = sit_down(["--resume", game_id(left), *there], lambda question, number: "q" if number > 3 else "")
+    assert back.exit_code == 0 and "Round 1" in back.text
+
+
+def test_a_crystal_ball_can_be_taken_back_before_one_looks(hall: RunningHall) -> None:
+    undone = []
+
+    def play_a_ball(question: str, number: int) -> str:
+        if undone:
+            return "q"
+        if "u undo" in question and "Which hidden item do you look at?" in question:
+            undone.append(number)
+            return "u"
+        ball = re.search(r" (\d+)  (?:play a|take the) Crystal Ball", question)
+        return ball[1] if ball else ""
+
+    seed = hall.data / "seed of balls"
+    seed.write_text("11" * 32)
+    words = ["arcane-alley", "--name", "Zoe", "--no-powers", "--bots", "random", "--seed-file", str(seed)]
+    screen = sit_down([*words, *hall.there], play_a_ball)
+    assert undone and screen.exit_code == 0 and "A step was taken back." in screen.text
+
+
+def test_resigning_lets_the_game_go_on_without_one(hall: RunningHall) -> None:
+    answers = iter(["resign", "no", "resign", "yes"])
+    screen = sit_down(["arcane-alley", "--name", "Zoe", "--players", "2", *hall.there], lambda *_: next(answers))
+    assert screen.exit_code == 0 and "You give up." in screen.text and "Final standing" in screen.text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["chess"], "there is no game"),
+        (["arcane-alley", "--players", "9"], "2 to 6 players"),
+        (["arcane-alley", "--ruling", "no_such=1"], "no ruling"),
+        (["arcane-alley", "--option", "nonsense"], "name=value"),
+        (["--resume", "aaaaaaaaaaaaaaaaaaaaaaaaaa"], "game"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(hall: RunningHall, words: list[str], said: str) -> None:
+    result = guildhall("play", *words, "--name", "Zoe", *hall.there)
+    assert result.returncode in (1, 2) and said in re.sub(r"[\s│]+", " ", result.stderr)
+    assert "Traceback" not in result.stderr
+
+
+def test_without_a_hall_it_says_how_to_start_one(tmp_path: Path) -> None:
+    result = guildhall("play", "arcane-alley", "--server", "127.0.0.1:1", "--data", str(tmp_path))
+    assert result.returncode == 1 and "No hall answers" in result.stderr
