@@ -154,9 +154,9 @@ def test_every_legal_command_is_in_the_menu_once(players: int, powers: str) -> N
 
 def test_undo_takes_the_tellers_memory_back() -> None:
     taken_back = 0
-    for number in range(5):
+    for number in range(6):
         teller = Teller(None)
-        for game, decided in steps(2, 100 + number, undo=0.3):
+        for game, decided in steps(3, number, undo=0.9):
             events = [told for event in decided.events if (told := redact(RULES, event, None)) is not None]
             teller.tell(game.version, events)
             taken_back += any(type(event).__name__ == "Undone" for event in events)
