@@ -29,6 +29,7 @@ from services.arcane_alley.effect_steps import (
     LoseInfamyIfReplaced,
     PairMakesSet,
     PayToLoseInfamy,
+    PlaceSoldCopies,
     Played,
     Power,
     ReturnIfReplaced,
@@ -247,6 +248,8 @@ def _check_item(item: Item, entry: ItemEntry) -> None:
                 raise BadPack(f"{name}: no player was chosen for {step}")
             if isinstance(step, GainGoldPerRevealed) and step.item != item.name.lower():
                 raise BadPack(f"{name}: it counts copies of another item")
+            if isinstance(step, PlaceSoldCopies) and item != Item.HAUNTED_DOLL:
+                raise BadPack(f"{name}: only sold Haunted Dolls can be placed")
             chosen = chosen or isinstance(step, ChoosePlayer)
 
 
