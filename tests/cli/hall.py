@@ -58,4 +58,4 @@ def running_hall(data: Path) -> Iterator[RunningHall]:
 
 def guildhall(*words: str) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end."""
-    return subprocess.run([*GUILDHALL, *words], capture_output=True, text=True)
+    return subprocess.run([*GUILDHALL, *words], capture_output=True, text=True, stdin=subprocess.DEVNULL)

@@ -170,3 +170,30 @@ def test_what_is_wrong_is_said_in_a_sentence(hall: RunningHall, words: list[str]
 def test_without_a_hall_it_says_how_to_start_one(tmp_path: Path) -> None:
     result = guildhall("play", "arcane-alley", "--server", "127.0.0.1:1", "--data", str(tmp_path))
     assert result.returncode == 1 and "No hall answers" in result.stderr
+
+
+def test_a_hall_that_goes_away_is_said_in_a_sentence_and_the_game_goes_on_later(tmp_path: Path) -> None:
+    there = ["--name", "Zoe", "--no-powers"]
+    with running_hall(tmp_path) as first:
+
+        def kill_the_hall(question: str, number: int) -> str:
+            if number == 4:
+                first.process.kill()
+                first.process.wait()
+            return ""
+
+        gone = sit_down(["arcane-alley", *there, *first.there], kill_the_hall)
+    assert gone.exit_code == 1 and gone.text.count("No hall answers") == 1 and "Traceback" not in gone.text
+    with running_hall(tmp_path) as second:
+        back = sit_down(["--resume", game_id(gone), *there[:2], *second.there])
+    assert back.exit_code == 0 and "Final standing" in back.text
+
+
+def test_ctrl_c_leaves_without_a_traceback(hall: RunningHall) -> None:
+    screen = sit_down(["arcane-alley", "--name", "Zoe", *hall.there], lambda question, number: "\x03" * (number == 2))
+    assert screen.exit_code == 130 and "Traceback" not in screen.text
+
+
+def test_without_a_terminal_it_is_plain_text(hall: RunningHall) -> None:
+    result = guildhall("play", "arcane-alley", "--name", "Zoe", *hall.there)
+    assert result.returncode == 0 and "\x1b" not in result.stdout and "The game waits for you" in result.stdout
