@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.faults.faults import FAULTS, Fault
@@ -61,7 +62,9 @@ def main() -> int:
                 source = ROOT / name
                 shutil.copytree(source, tree / name) if source.is_dir() else shutil.copy(source, tree / name)
             plant(fault, tree)
-            by = [suite for suite in SUITES if caught(suite, tree)]
+            with ThreadPoolExecutor(max_workers=2) as both_cores:
+                failed = dict(zip(SUITES, both_cores.map(caught, SUITES, [tree] * len(SUITES)), strict=True))
+        by = [suite for suite, fails in failed.items() if fails]
         missed += bool(by) if fault is control else not by
         print(f"{fault.name:28} {', '.join(by) or 'not caught'}", flush=True)
     return 1 if missed else 0

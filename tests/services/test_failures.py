@@ -156,3 +156,50 @@ async def test_a_caller_that_goes_away_leaves_its_command(tmp_path: Path) -> Non
         version = await alice.submit(game.game_id, "1.0", t.Bid(0))
         versions = (await alice.call("ListEvents", game_id=game.game_id, page_size=1000)).versions
         assert len(versions) == version <= 62
+
+
+class Gate(Faults):
+    """A log whose appends wait to be let through, one by one."""
+
+    def __init__(self) -> None:
+        self.waiting: asyncio.Queue[asyncio.Event] = asyncio.Queue()
+        self.closed = False
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        if self.closed:
+            gate = asyncio.Event()
+            self.waiting.put_nowait(gate)
+            await gate.wait()
+        return [write(record) for record in records]
+
+
+async def test_nobody_sees_what_is_not_in_the_log_yet(tmp_path: Path) -> None:
+    gate = Gate()
+    log = MemoryBroker().log(gate)
+    async with hall(tmp_path, open_log=lambda path: log) as running, table(running) as game:
+        gate.closed = True
+        watching = game.clients[2].watch(game.game_id)
+        assert (await watching.read()).version == 1
+        heard = asyncio.create_task(watching.read())
+        one = asyncio.create_task(game.clients[0].submit(game.game_id, "1.0", t.Bid(1)))
+        first = await gate.waiting.get()
+        two = asyncio.create_task(game.clients[1].submit(game.game_id, "1.1", t.Bid(1)))
+        reads = [asyncio.create_task(client.view(game.game_id)) for client in game.clients]
+        await asyncio.sleep(0.1)
+        assert not any(task.done() for task in (heard, one, two, *reads))
+        first.set()
+        second = await gate.waiting.get()
+        await asyncio.sleep(0.1)
+        assert await one == 2 and (await heard).version == 2 and not two.done()
+        assert all(not read.done() or read.result().game.version == 2 for read in reads)
+        gate.closed = False
+        second.set()
+        assert await two == 3
+        assert {(await read).game.version for read in reads} <= {2, 3}
+        watching.cancel()

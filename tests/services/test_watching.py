@@ -257,3 +257,25 @@ async def test_a_watcher_hears_every_version_as_it_comes(game: Table) -> None:
     listening = asyncio.create_task(listen())
     last = await game.play(Random(11))
     assert await listening == list(range(1, last + 1))
+
+
+async def test_after_an_undo_an_event_stream_sends_the_whole_view(game: Table) -> None:
+    for seat in range(3):
+        await game.clients[seat].submit(game.game_id, f"1.{seat}", t.Bid(2 - seat))
+    live = game.clients[1].watch(game.game_id, events=True)
+    await live.read()
+    await game.clients[0].submit(game.game_id, "4.0", t.Mark())
+    await game.clients[0].submit(game.game_id, "5.0", Undo())
+    resumed = game.clients[1].watch(game.game_id, events=True, after=4)
+    for call in (live, resumed):
+        marked, undone = [await read_version(call) for _ in range(2)]
+        assert (marked.version, undone.version) == (5, 6)
+        assert marked.events is not None and undone.events is None
+        assert undone.view == await game.clients[1].view(game.game_id)
+        call.cancel()
+
+
+async def read_version(call: Any) -> Any:
+    while (message := await call.read()).heartbeat is not None:
+        pass
+    return message

@@ -107,3 +107,25 @@ def test_a_resigned_wizard_uses_no_offer() -> None:
     assert t.asked == {"b": "dafana"}
     t.b.resigns()
     t.b.has(gold=25, infamy=9)
+
+
+@pytest.mark.rule("AA-143", "AA-161")
+@pytest.mark.parametrize(
+    ("code", "gold", "infamy", "chosen"),
+    [
+        ("DE", (9, 12, 30, 40), (0, 0, 0, 0), "b"),
+        ("DE", (9, 40, 30, 12), (0, 0, 0, 0), "d"),
+        ("HT", (25, 25, 25, 25), (9, 6, 5, 0), "b"),
+        ("HT", (25, 25, 25, 25), (9, 1, 5, 7), "d"),
+    ],
+)
+def test_whom_the_clock_chooses(code: str, gold: tuple[int, ...], infamy: tuple[int, ...], chosen: str) -> None:
+    """Of the others the poorest for a gift, the most infamous for infamy."""
+    a, b, c, d = (seat(gold=g, infamy=i) for g, i in zip(gold, infamy, strict=True))
+    a = seat(f"{code} {code} ?x / . . . / . . .", f"{code} y", a.gold, a.infamy)
+    t = sell(4, a=a, b=b, c=c, d=d)
+    t.a.does("draw deck", f"play {code} 0,2")
+    number = "abcd".index(chosen)
+    before = t.hall.infamy[number]
+    t.a.waits_too_long()
+    assert t.hall.infamy[number] > before

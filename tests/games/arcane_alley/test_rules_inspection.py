@@ -221,3 +221,21 @@ def test_storehouses_and_stashes_are_whole_again() -> None:
     stock_all(t)
     for player in t.players:
         assert len(player.grid.replace("/", "").split()) == 9 and len(player.stash.split()) == 2
+
+
+@pytest.mark.rule("AA-90", "AA-91")
+def test_why_a_bribe_is_refused() -> None:
+    t = bribe(a=seat("", gold=20, infamy=2))
+    t.a.cannot("bribe 20", because="AA-91")
+    t.a.cannot("bribe 22", because="AA-90")
+    t.a.cannot("bribe 0", because="AA-89")
+
+
+@pytest.mark.rule("AA-20", "AA-78")
+def test_what_an_inspection_says_of_infamy() -> None:
+    t = inspect(a=seat("IR DL CB"), b=seat("IR DL TC"), c=NONE, trigger="a", round=3)
+    assert t.told(wire.InfamyGained) == [
+        wire.InfamyGained(0, 3, 3, 0, wire.Cause.INSPECTION, 0),
+        wire.InfamyGained(1, 1, 1, 0, wire.Cause.INSPECTION, 0),
+        wire.InfamyGained(0, 10, 13, 0, wire.Cause.TRIGGER, 0),
+    ]

@@ -203,3 +203,10 @@ def test_two_felines_lines_one_after_the_other() -> None:
     t = sell(a=seat("TC DE FF / DE TC BC / ?u ?v ?x", stash="TC y"))
     t.a.does("draw deck", "play TC 2,2", "slide vertical", "choose b")
     t.a.has(gold=49)
+
+
+@pytest.mark.rule("RES-24")
+def test_other_sets_sell_where_specials_make_none() -> None:
+    t = sell(a=seat("FC FC ?x / . . . / . . .", stash="FC y"), rulings={"special_sets_sell_for_zero": "false"})
+    t.a.does("draw deck", "play FC 0,2")
+    t.a.has(gold=32)

@@ -53,6 +53,7 @@ def test_lamp_is_information_first() -> None:
     assert plays == {"BC", "DE"} and len(t.a.may) == 18
     t.a.cannot("pass")
     t.a.cannot("activate ML")
+    t.a.cannot("play HD 0,0", because="AA-171")
     t.a.does("play BC 2,2")
     t.has(set_aside="BC DE ML", active="b")
 

@@ -228,3 +228,23 @@ def test_neither_deck_nor_discard() -> None:
 
     t = sell(2, a=seat(stash=""), b=seat(". . .", stash="DE"), deck="", discard="")
     assert t.asked == {"b": "act"}
+
+
+@pytest.mark.rule("RES-20")
+def test_two_items_of_the_discard_are_enough() -> None:
+    for ruling in ("eager_on_empty_with_2plus_discard", "lazy_on_draw"):
+        t = sell(a=seat(stash="u v"), deck="q", discard="k", rulings={"reshuffle_when": ruling})
+        t.a.does("draw deck")
+        t.has(deck="", discard="k")
+        t.a.does("discard u")
+        t.has(deck="k" if ruling.startswith("eager") else "", discard="u" if ruling.startswith("eager") else "u k")
+        t.b.does("draw deck")
+        assert t.in_codes("k") in t.b.stash.split()
+
+
+@pytest.mark.rule("AA-40")
+@pytest.mark.parametrize("cell", ["2,0", "1,3", "5,0"])
+def test_there_is_no_such_cell(cell: str) -> None:
+    t = sell(a=seat(". . . / . . .", stash="BC y"))
+    t.a.does("draw deck")
+    t.a.cannot(f"play BC {cell}", because="AA-40")
