@@ -29,6 +29,12 @@ class Subject:
     (see Disclosures in the game's RULES.md)."""
     weigh: Callable[[Any], float] = lambda command: 1.0
     """How readily random play picks a command."""
+    advice: Callable[[Game, OpenDecision], Any] | None = None
+    """A player that knows the game. Random play then follows it most of the time, and reaches what chance does not."""
+
+
+FOLLOWED = 0.8
+"""Share of moves in which random play follows advice, where it has any."""
 
 
 class Move(NamedTuple):
@@ -54,6 +60,8 @@ def begin(subject: Subject, random: Random, creation: Creation | None = None) ->
 def pick(subject: Subject, game: Game, random: Random) -> Move:
     """A random legal move of a seat that the game waits for."""
     decision = random.choice(game.waiting())
+    if subject.advice is not None and random.random() < FOLLOWED:
+        return Move(decision, subject.advice(game, decision))
     listing = game.legal(decision.seat)
     commands: list[Any] = list(listing.commands)
     for family in listing.families:

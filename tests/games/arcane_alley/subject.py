@@ -1,6 +1,7 @@
 """Arcane Alley as the suites of every game see it."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -8,8 +9,10 @@ from guildhall.arcane_alley.v1 import structs as wire
 from guildhall.kernel.blind import places
 from guildhall.kernel.cards import front
 from guildhall.kernel.decide import Creation
-from guildhall.kernel.v1.structs import Undo
+from guildhall.kernel.game import Game
+from guildhall.kernel.v1.structs import OpenDecision, Undo
 from services.arcane_alley.content import content_of
+from services.arcane_alley.greedy import Greedy
 from services.arcane_alley.hall import EMPTY, Hall
 from services.arcane_alley.options import WIZARDS
 from services.arcane_alley.rules import RULES
@@ -54,4 +57,17 @@ DISCLOSURES = (
     frozenset({wire.BoomerangReturned, wire.ReplacedItemDiscarded, wire.ReplacedItemTaken}),
 )
 
+_GREEDY = Greedy(RULES.packs.data(RULES.pack_hash))
+
+
+def sell(game: Game, decision: OpenDecision) -> Any:
+    """What the greedy player would do: it sells, so the effects of sold sets occur."""
+    return _GREEDY(game.view(decision.seat), decision.kind, game.legal(decision.seat).commands)
+
+
 ARCANE_ALLEY = Subject(RULES, creation, all_items, max_commands=4_000, disclosures=DISCLOSURES, weigh=weigh)
+
+SELLERS = replace(ARCANE_ALLEY, advice=sell)
+"""The same game among players that sell."""
+
+BOTH = (ARCANE_ALLEY, SELLERS)

@@ -4,11 +4,11 @@ from random import Random
 
 import pytest
 
-from tests.games.arcane_alley.subject import ARCANE_ALLEY
+from tests.games.arcane_alley.subject import BOTH
 from tests.suites import knowledge
 
 
 @pytest.mark.parametrize("part", range(8))
 def test_law_of_views_and_audience(part: int) -> None:
     for seed in range(part, 80, 8):
-        knowledge.check_game(ARCANE_ALLEY, Random(seed))
+        knowledge.check_game(BOTH[part % 2], Random(seed))

@@ -5,20 +5,25 @@ from random import Random
 
 import pytest
 
+from guildhall.kernel.frames import Choice
 from services.arcane_alley.rules import RULES
 from tests.campaign import GAMES
-from tests.games.arcane_alley.subject import ARCANE_ALLEY, creation
+from tests.games.arcane_alley.subject import ARCANE_ALLEY, SELLERS, creation
 from tests.suites import conformance
+from tests.suites.subject import begin, play
 
 PARTS = 20
 THOROUGHNESS = 0.004
 """Share of versions that are checked in full."""
+SELLERS_PLAY = 17
+"""One game of so many is played by sellers, who think longer."""
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_play_conforms(part: int) -> None:
     for seed in range(part, GAMES, PARTS):
-        conformance.play_and_check(ARCANE_ALLEY, Random(seed), THOROUGHNESS, creation(Random(seed)))
+        players = SELLERS if seed % SELLERS_PLAY == 0 else ARCANE_ALLEY
+        conformance.play_and_check(players, Random(seed), THOROUGHNESS, creation(Random(seed)))
 
 
 def test_every_player_count_and_every_value_of_every_ruling_occurs_often() -> None:
@@ -33,3 +38,13 @@ def test_every_player_count_and_every_value_of_every_ruling_occurs_often() -> No
     for ruling in RULES.rulings:
         assert ruling.values and min(values[ruling.name, value] for value in ruling.values) >= 20
     assert min(values["wizard_powers", value] for value in ("true", "false")) >= 20
+
+
+def test_every_decision_of_the_game_occurs() -> None:
+    kinds: set[str] = set()
+    for seed in range(60):
+        random = Random(seed)
+        game, _ = begin(SELLERS, random)
+        for move, _ in play(SELLERS, game, random):
+            kinds.add(move.decision.kind)
+    assert kinds == {frame.__struct_config__.tag for frame in RULES.frames if issubclass(frame, Choice)}
