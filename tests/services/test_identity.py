@@ -1,8 +1,11 @@
 """Keys and tokens."""
 
+import asyncio
 import json
 import stat
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import jwt
@@ -17,6 +20,7 @@ from guildhall.rpc.identity import (
     Authenticator,
     Caller,
     FixedKeys,
+    JwksKeys,
     existing_key,
     key_id,
     mint,
@@ -110,3 +114,49 @@ async def test_public_keys_of_a_file(tmp_path: Path) -> None:
         (tmp_path / "bad").write_text(content)
         with pytest.raises(ValueError, match="bad"):
             public_keys(tmp_path / "bad")
+
+
+@asynccontextmanager
+async def jwks_server(keys: list[object], asked: list[int]) -> AsyncIterator[str]:
+    """Serves a JWKS on this machine; its URL. Each request is counted in `asked`."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.append(len(keys))
+        body = json.dumps({"keys": keys}).encode()
+        writer.write(b"HTTP/1.0 200 OK\r\ncontent-type: application/json\r\n\r\n" + body)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/jwks.json"
+
+
+def jwk(key: Ed25519PrivateKey) -> dict[str, object]:
+    public = key.public_key()
+    return {**OKPAlgorithm.to_jwk(public, as_dict=True), "kid": key_id(public), "use": "sig"}
+
+
+def bearer(key: Ed25519PrivateKey) -> list[tuple[str, str]]:
+    return [("authorization", f"Bearer {mint(key, 'alice', (), 60)}")]
+
+
+async def test_public_keys_of_a_url() -> None:
+    keys, asked = [jwk(KEY)], list[int]()
+    async with jwks_server(keys, asked) as url:
+        judge = Authenticator(JwksKeys(url))
+        assert (await judge.caller(bearer(KEY))).subject == "alice"
+        assert (await judge.caller(bearer(KEY))).subject == "alice"
+        assert len(asked) == 1, "known keys are kept"
+        keys.append(jwk(OTHER))
+        assert (await judge.caller(bearer(OTHER))).subject == "alice", "a new key is asked for"
+        for _ in range(5):
+            with pytest.raises(Failure, match="INVALID_TOKEN"):
+                await judge.caller(bearer(Ed25519PrivateKey.generate()))
+        assert len(asked) == 2, "made-up keys do not make the hall ask"
+
+
+async def test_a_url_that_does_not_answer() -> None:
+    with pytest.raises(Failure, match="KEYS_UNAVAILABLE"):
+        await Authenticator(JwksKeys("http://127.0.0.1:9/jwks.json")).caller(bearer(KEY))

@@ -73,20 +73,35 @@ class FixedKeys:
         return key
 
 
+ASK_AGAIN_SECONDS = 10.0
+
+
 class JwksKeys:
-    """Public keys of a JWKS URL, fetched when needed and kept for five minutes."""
+    """Public keys of a JWKS URL, kept for five minutes. A key that is not among them makes the hall ask
+    again, but not more often than every `ASK_AGAIN_SECONDS`: anybody can send tokens with made-up keys.
+    """
 
     def __init__(self, url: str) -> None:
-        self._client = jwt.PyJWKClient(url, cache_keys=True, lifespan=300, timeout=5)
+        self._client = jwt.PyJWKClient(url, cache_keys=False, lifespan=300, timeout=5)
+        self._ask_again = 0.0
 
     async def public_key(self, token: str) -> Ed25519PublicKey:
+        kid = _header(token).get("kid")
         try:
-            key = await asyncio.to_thread(self._client.get_signing_key_from_jwt, token)
+            key = await self._find(kid, refresh=False)
+            if key is None and time.monotonic() >= self._ask_again:
+                self._ask_again = time.monotonic() + ASK_AGAIN_SECONDS
+                key = await self._find(kid, refresh=True)
         except jwt.PyJWTError as error:
-            raise Failure("INVALID_TOKEN", "The token was signed with a key that this hall does not know.") from error
-        if not isinstance(key.key, Ed25519PublicKey):
-            raise Failure("INVALID_TOKEN", "The token's key is not an Ed25519 key.")
-        return key.key
+            raise Failure("KEYS_UNAVAILABLE", "The hall cannot reach the keys that tokens are checked with.") from error
+        if key is None:
+            raise Failure("INVALID_TOKEN", "The token was signed with a key that this hall does not know.")
+        return key
+
+    async def _find(self, kid: object, refresh: bool) -> Ed25519PublicKey | None:
+        keys = await asyncio.to_thread(self._client.get_signing_keys, refresh)
+        found = next((key.key for key in keys if key.key_id == kid), None)
+        return found if isinstance(found, Ed25519PublicKey) else None
 
 
 class Authenticator:
