@@ -138,9 +138,7 @@ class Client:
         """The (body, hash) pairs of a finished game, from version 1. Raises HallError."""
         wire = self.wire
         request = wire.encode_GetRecordsRequest(wire.GetRecordsRequest(game_id=game_id))
-        stub: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(
-            self._path("ViewService", "GetRecords")
-        )
+        stub = self._stream_of("GetRecords")
         try:
             answers = [
                 wire.decode_GetRecordsResponse(answer) async for answer in stub(request, metadata=self._metadata)
@@ -164,9 +162,7 @@ class Client:
 
     async def _stream(self, game_id: str, mode: int, after: int | None) -> AsyncIterator[Any]:
         wire = self.wire
-        stub: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(
-            self._path("ViewService", "WatchView")
-        )
+        stub = self._stream_of("WatchView")
         failures = 0
         while True:
             request = wire.WatchViewRequest(game_id=game_id, mode=int(mode), after_version=after)
