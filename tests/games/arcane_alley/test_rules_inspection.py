@@ -113,6 +113,7 @@ def test_counting(grid: str, before: int, total: int, after: int) -> None:
         ("true", "IR DL TC", "IR DL TC", False),
         ("true", "IR DL CB", "IR DL TC", True),
         ("false", "IR DL CB", "CM IR DL", True),
+        ("false", "IR DL TC", "CM IR DL", True),
     ],
 )
 def test_who_gained_the_least(signed: str, a: str, b: str, penalty: bool) -> None:
