@@ -432,3 +432,15 @@ def test_hidden_and_discarded_coins_do_not_count() -> None:
     t = sell(a=seat("?TC . . / . . . / . . .", stash="TC TC"), b=seat(". ?TC@ . / . . . / . . ."), discard="TC")
     t.a.does("draw deck", "play TC 0,0")
     t.a.has(gold=25)
+
+
+@pytest.mark.rule("AA-40", "AA-133", "AA-166")
+def test_cells_beyond_the_storehouse_are_refused() -> None:
+    t = sell(a=seat("?MB . . / . . .", stash="CB y"))
+    t.a.does("draw deck", "play CB 0,0")
+    assert t.asked == {"a": "peek"}
+    for cell in ("2,0", "2,1"):
+        assert t.a.cannot(f"peek {cell}", because="AA-40").reason == "NO_SUCH_CELL"
+    t.a.does("peek 0,1")
+    for cell in ("2,0", "2,1"):
+        assert t.a.cannot(f"boomerang {cell}", because="AA-40").reason == "NO_SUCH_CELL"

@@ -176,3 +176,13 @@ def test_knowledge_goes_with_a_swapped_item() -> None:
 def test_a_used_special_counts_no_infamy() -> None:
     t = inspect(a=seat("HT IR DL", stash="ML ML"), trigger="b", round=3)
     t.a.has(infamy=0)
+
+
+@pytest.mark.rule("AA-181", "RES-48")
+def test_whose_stash_the_chalice_cannot_look_at() -> None:
+    t = sell(4, a=seat(stash="SC y"), b=seat(stash=""))
+    t.a.does("draw deck", "activate SC")
+    assert t.a.may == ["choose c", "choose d"]
+    assert t.a.cannot("choose a", because="AA-181").reason == "NOT_YOURSELF"
+    assert t.a.cannot("choose b", because="RES-48").reason == "EMPTY_STASH"
+    assert t.a.cannot("choose e", because="AA-103").reason == "NO_SUCH_SEAT"

@@ -248,3 +248,11 @@ def test_there_is_no_such_cell(cell: str) -> None:
     t = sell(a=seat(". . . / . . .", stash="BC y"))
     t.a.does("draw deck")
     t.a.cannot(f"play BC {cell}", because="AA-40")
+
+
+@pytest.mark.rule("RES-20", "AA-94")
+def test_one_item_of_the_discard_rebuilds_nothing() -> None:
+    t = sell(a=seat(stash="u v"), deck="q", discard="k")
+    t.a.does("draw deck")
+    assert not t.told(wire.DeckRebuilt)
+    t.has(deck="", discard="k")
