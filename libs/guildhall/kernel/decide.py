@@ -78,7 +78,7 @@ def created_event(rules: Rules, creation: Creation, game_id: str, seed: bytes) -
     if len(set(subjects)) != len(subjects):
         raise Refusal("DUPLICATE_SUBJECT", "A subject can hold one seat of a game.")
     for subject in subjects:
-        if not subject or len(subject) > 128 or subject.startswith(ids.HALL):
+        if not subject.isprintable() or not 0 < len(subject) <= 128 or subject.startswith(ids.HALL):
             raise Refusal("INVALID_SUBJECT", f"{subject!r} cannot hold a seat.")
     if len(seed) != SEED_BYTES:
         raise Refusal("INVALID_SEED", f"A seed has {SEED_BYTES} bytes.")
