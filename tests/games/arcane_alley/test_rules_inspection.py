@@ -240,3 +240,9 @@ def test_what_an_inspection_says_of_infamy() -> None:
         wire.InfamyGained(1, 1, 1, 0, wire.Cause.INSPECTION, 0),
         wire.InfamyGained(0, 10, 13, 0, wire.Cause.TRIGGER, 0),
     ]
+
+
+@pytest.mark.rule("AA-77", "AA-21")
+def test_what_is_said_of_lost_infamy() -> None:
+    t = inspect(a=seat("CM IR DL", infamy=7), b=NONE, c=NONE, trigger="b", round=3)
+    assert t.told(wire.InfamyLost) == [wire.InfamyLost(0, 5, 2, wire.Cause.INSPECTION, 0)]

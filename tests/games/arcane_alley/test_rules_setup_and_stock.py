@@ -281,3 +281,11 @@ def test_no_sets_in_stock() -> None:
     t = sell(a=seat("FC FC FC / . . . / . . .", stash="OW y"))
     t.a.does("draw deck", "discard OW")
     assert not [e for e in t.story if isinstance(e, wire.SetSold)]
+
+
+@pytest.mark.rule("AA-02")
+@pytest.mark.parametrize("seats", [1, 7])
+def test_two_to_six_players(seats: int) -> None:
+    with pytest.raises(Refusal) as refused:
+        created_event(RULES, Creation([f"player-{n}" for n in range(seats)]), "game", SEED)
+    assert refused.value.reason == "WRONG_PLAYER_COUNT"
