@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
 import threading
@@ -296,3 +297,8 @@ async def test_a_file_that_stays_locked_is_told_from_a_damaged_one(
     other.execute("ROLLBACK")
     other.close()
     await make(path)
+
+
+def test_a_new_file_is_its_owners_alone(tmp_path: Path) -> None:
+    open_sqlite(tmp_path / "log.sqlite")
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}

@@ -65,6 +65,10 @@ async def test_tokens_that_do_not_count() -> None:
     assert await reason(forged(sub="")) == "INVALID_TOKEN"
     assert await reason(forged(sub="guildhall:clock")) == "INVALID_TOKEN"
     assert await reason(forged(sub="x" * 129)) == "INVALID_TOKEN"
+    for sub in ("b\0\n\x1b[31m", "\ud800"):
+        assert await reason(forged(sub=sub)) == "INVALID_TOKEN"
+    for never in (float("nan"), float("inf"), 10**400):
+        assert await reason(forged(exp=never)) == "INVALID_TOKEN"
     assert await reason(forged(exp=time.time() - 1)) == "TOKEN_EXPIRED"
     unsigned = jwt.encode({"sub": "alice", "exp": time.time() + 60}, None, algorithm="none")
     assert await reason(unsigned) == "INVALID_TOKEN"

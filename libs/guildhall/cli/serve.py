@@ -56,7 +56,7 @@ def serve(
     try:
         asyncio.run(serve_all(config, _welcome))
     except (LogError, BadPack, OSError, ValueError) as error:
-        typer.echo(f"The hall does not start: {error}", err=True)
+        typer.echo(f"The hall does not start on {data}: {error}", err=True)
         raise typer.Exit(1) from None
 
 

@@ -7,6 +7,7 @@ because claims decide who writes, and the older one stands down (design section 
 
 import asyncio
 import contextlib
+import os
 import queue
 import sqlite3
 import threading
@@ -264,6 +265,10 @@ def open_sqlite(
 
 
 def _connect(path: str, synchronous: str) -> sqlite3.Connection:
+    # The log holds seeds and hidden cards: a new file is its owner's alone. SQLite gives its WAL the same mode,
+    # and reports itself what keeps a file from being made.
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         _prepare(path, connection, synchronous)

@@ -27,6 +27,7 @@ KEY_FILE = "identity.key"
 RESERVED = "guildhall:"
 """Subjects that begin so are the hall's own; no token may carry one."""
 MAX_SUBJECT = 128
+LATEST_EXPIRY = 1e12
 _CACHED_TOKENS = 4096
 
 
@@ -138,9 +139,10 @@ class Authenticator:
         except jwt.PyJWTError as error:
             raise Failure("INVALID_TOKEN", "The token is not one of this hall.") from error
         subject, scope, expires = claims["sub"], claims.get("scope", ""), claims["exp"]
-        if not subject or len(subject) > MAX_SUBJECT or subject.startswith(RESERVED):
+        if not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT or subject.startswith(RESERVED):
             raise Failure("INVALID_TOKEN", "The token's subject is not one that a player can have.")
-        if not isinstance(scope, str) or not isinstance(expires, int | float):
+        # Not NaN, not infinite, not beyond what a float holds.
+        if not isinstance(scope, str) or not isinstance(expires, int | float) or not 0 < expires < LATEST_EXPIRY:
             raise Failure("INVALID_TOKEN", "The token's scope or expiry is not valid.")
         return Caller(subject, frozenset(scope.split()), float(expires))
 
@@ -228,7 +230,7 @@ def derived_secret(key: Ed25519PrivateKey, purpose: str) -> bytes:
 
 def mint(key: Ed25519PrivateKey, subject: str, scopes: Sequence[str], ttl_seconds: float) -> str:
     """A token for a subject. Raises ValueError for a subject or scope that no token may carry."""
-    if not subject or len(subject) > MAX_SUBJECT or subject.startswith(RESERVED):
+    if not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT or subject.startswith(RESERVED):
         raise ValueError(f"{subject!r} cannot be a subject")
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown:
