@@ -1,0 +1,199 @@
+"""The log on Kafka: durable as its topics are set to be (`guildhall.log.provision`), for several processes at once.
+
+Appends are acknowledged by all in-sync replicas, and the broker's report gives the offset. No transactions, no consumer
+group, no committed offsets: claims in the log decide who writes, and readers keep their own positions (design section
+3).
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from confluent_kafka import KafkaException, Message
+from confluent_kafka.admin import AdminClient
+
+from guildhall.log.errors import LogUnavailable, LogUnreadable
+from guildhall.log.kafka_client import MAX_MESSAGE_BYTES, ClientSettings, Connection, kafka_error
+from guildhall.log.kafka_producer import KafkaProducer
+from guildhall.log.kafka_reader import KafkaReader
+from guildhall.log.port import (
+    DEFAULT_PARTITIONS,
+    MAX_RECORD_BYTES,
+    Appended,
+    AppendOutcome,
+    ProducerRecord,
+    Record,
+    TooLarge,
+    check_partition,
+)
+from guildhall.log.provision import Provisioning, compacted_topic, events_topic
+from guildhall.telemetry import logs
+
+_PAGE = 10_000
+"""Records of a compacted topic that are read at once."""
+
+_log = logs.get("log")
+
+
+class KafkaLog:
+    """`Log` on a cluster; made by `open_kafka`."""
+
+    def __init__(self, connection: Connection, single_broker_not_durable: bool, max_record_bytes: int) -> None:
+        try:
+            admin = AdminClient(connection.admin())
+        except KafkaException as error:
+            raise ValueError(kafka_error(error).str()) from error
+        self.producer = KafkaProducer(connection)
+        self.reader = KafkaReader(connection)
+        # Apart, so that a long fold doesn't hold up the questions whose answers must be fresh.
+        self.ends = KafkaReader(connection)
+        self.max_record_bytes = max_record_bytes
+        self._provisioning = Provisioning(admin, single_broker_not_durable, connection.request_seconds)
+        if single_broker_not_durable:
+            _log.warning("one broker, so the log is not durable: its disk is all there is", kafka=connection.bootstrap)
+
+    async def events(self, topic: str, partitions: int = DEFAULT_PARTITIONS) -> "KafkaEvents":
+        """As the port says. Raises `CanLoseEvents`, a `LogUnreadable`, for a topic that can lose events."""
+        return KafkaEvents(self, topic, await self._provisioning.ensure(events_topic(topic, partitions)))
+
+    async def compacted(self, topic: str, partitions: int = DEFAULT_PARTITIONS) -> "KafkaCompacted":
+        """As the port says. Raises `CanLoseEvents`, a `LogUnreadable`, for a topic that can lose keys."""
+        return KafkaCompacted(self, topic, await self._provisioning.ensure(compacted_topic(topic, partitions)))
+
+    async def close(self) -> None:
+        """Ends the connections. What isn't reported yet is in doubt."""
+        await asyncio.gather(self.producer.close(), self.reader.close(), self.ends.close())
+
+
+class KafkaEvents:
+    """`EventsTopic` on a cluster."""
+
+    def __init__(self, log: KafkaLog, name: str, partitions: int) -> None:
+        self._log = log
+        self.name = name
+        self.partitions = partitions
+
+    async def append(self, partition: int, records: Sequence[ProducerRecord]) -> Sequence[AppendOutcome]:
+        check_partition(self, partition)
+        limit = self._log.max_record_bytes
+        sent = [(record.key.encode(), record.value) for record in records]
+        fits = [len(key) + len(value) <= limit for key, value in sent]
+        fitting = [record for record, fit in zip(sent, fits, strict=True) if fit]
+        outcomes = iter(await self._log.producer.append(self.name, partition, fitting, limit))
+        return [next(outcomes) if fit else TooLarge(limit) for fit in fits]
+
+    async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
+        check_partition(self, partition)
+        messages, _ = await self._log.reader.read(self.name, partition, offset, limit)
+        records = [Record(_offset(message), _key(message), message.value() or b"") for message in messages]
+        for expected, record in enumerate(records, offset):
+            if record.offset != expected:
+                raise LogUnreadable(f"{self.name}/{partition}", f"offset {expected} is missing before {record.offset}")
+        return records
+
+    async def end_offset(self, partition: int) -> int:
+        check_partition(self, partition)
+        return await self._log.ends.end_offset(self.name, partition)
+
+
+class KafkaCompacted:
+    """`CompactedTopic` on a cluster. Of each partition that `get` was asked of, it keeps which key lies where."""
+
+    def __init__(self, log: KafkaLog, name: str, partitions: int) -> None:
+        self._log = log
+        self.name = name
+        self.partitions = partitions
+        self._indexes = [_Index() for _ in range(partitions)]
+
+    async def put(self, partition: int, key: str, value: bytes | None) -> int:
+        check_partition(self, partition)
+        record = key.encode(), value
+        if len(record[0]) + len(value or b"") > MAX_MESSAGE_BYTES:
+            raise LogUnavailable(f"{self.name}/{partition}: {key!r} is larger than {MAX_MESSAGE_BYTES} bytes")
+        [outcome] = await self._log.producer.append(self.name, partition, [record], MAX_MESSAGE_BYTES)
+        if not isinstance(outcome, Appended):
+            raise LogUnavailable(f"{self.name}/{partition}: {outcome}")
+        return outcome.offset
+
+    async def get(self, partition: int, key: str) -> bytes | None:
+        check_partition(self, partition)
+        index = self._indexes[partition]
+        while True:
+            async with index.lock:
+                await self._bring_up_to_date(partition, index)
+                offset = index.offsets.get(key)
+            if offset is None:
+                return None
+            messages, _ = await self._log.reader.read(self.name, partition, offset, 1)
+            if messages and _offset(messages[0]) == offset:
+                return messages[0].value()
+            # Compacted away, so whatever is newer lies behind what is indexed.
+            if index.offsets.get(key) == offset:
+                del index.offsets[key]
+
+    async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
+        check_partition(self, partition)
+        newest: dict[str, Record] = {}
+        end = await self._log.ends.end_offset(self.name, partition)
+        at_end = offset >= end
+        while not at_end:
+            messages, at_end = await self._log.reader.read(self.name, partition, offset, _PAGE)
+            for message in messages:
+                key, value, offset = _key(message), message.value(), _offset(message) + 1
+                newest.pop(key, None)
+                if value is not None:
+                    newest[key] = Record(offset - 1, key, value)
+        return list(newest.values())
+
+    async def _bring_up_to_date(self, partition: int, index: "_Index") -> None:
+        """Reads on from where the index ends to the partition's end as it is now, or later."""
+        end = await self._log.ends.end_offset(self.name, partition)
+        while index.next_offset < end:
+            messages, at_end = await self._log.reader.read(self.name, partition, index.next_offset, _PAGE)
+            for message in messages:
+                if message.value() is None:
+                    index.offsets.pop(_key(message), None)
+                else:
+                    index.offsets[_key(message)] = _offset(message)
+                index.next_offset = _offset(message) + 1
+            if at_end:
+                # Compaction may have left nothing up to there.
+                index.next_offset = max(index.next_offset, end)
+
+
+class _Index:
+    """Where the newest value of each key lies, up to `next_offset`."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.offsets: dict[str, int] = {}
+        self.next_offset = 0
+
+
+def open_kafka(
+    bootstrap: str,
+    *,
+    single_broker_not_durable: bool = False,
+    max_record_bytes: int = MAX_RECORD_BYTES,
+    request_seconds: float = 5.0,
+    delivery_seconds: float = 5.0,
+    client: ClientSettings | None = None,
+) -> KafkaLog:
+    """The log on the cluster at `bootstrap` (`host:port[,host:port…]`), for use in one event loop; connects by and by.
+
+    `single_broker_not_durable` takes a cluster of one broker, for development. A question is answered within
+    `request_seconds` or is `LogUnavailable`; a record is reported within `delivery_seconds` or is in `Doubt`. `client`
+    adds settings of librdkafka, such as those of TLS. Raises ValueError for settings that it refuses.
+    """
+    connection = Connection(bootstrap, request_seconds, delivery_seconds, client or {})
+    return KafkaLog(connection, single_broker_not_durable, max_record_bytes)
+
+
+def _offset(message: Message) -> int:
+    offset = message.offset()
+    assert offset is not None, "a record that was read has an offset"
+    return offset
+
+
+def _key(message: Message) -> str:
+    # A foreign key must not end every reader: its record is judged like any other. None of ours looks like that.
+    return (message.key() or b"").decode(errors="backslashreplace")

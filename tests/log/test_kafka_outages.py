@@ -1,0 +1,198 @@
+"""Kafka's adapter while its broker is stopped, killed, or away: doubt within the deadline, bounded memory, recovery."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from structlog.testing import capture_logs
+
+from guildhall.log.errors import LogUnavailable
+from guildhall.log.fold import Effective, FoldState, Verdict
+from guildhall.log.kafka import KafkaLog, open_kafka
+from guildhall.log.kafka_client import Connection
+from guildhall.log.kafka_producer import KafkaProducer
+from guildhall.log.port import Appended, Claim, Doubt, ProducerRecord
+from guildhall.log.reader import fold_to_end
+from guildhall.log.writer import RuledOut, Writer
+from tests import kafka_broker
+from tests.kafka_broker import Broker
+from tests.log.test_kafka import alter, witness
+
+SECONDS = 1.0
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """A broker of these tests' own: each leaves it running."""
+    try:
+        with kafka_broker.own_broker() as broker:
+            yield broker
+    except kafka_broker.Missing as missing:
+        kafka_broker.give_up(missing)
+
+
+@pytest.fixture
+async def log(broker: Broker) -> AsyncIterator[KafkaLog]:
+    opened = open_kafka(
+        broker.bootstrap, single_broker_not_durable=True, request_seconds=SECONDS, delivery_seconds=SECONDS
+    )
+    yield opened
+    await opened.close()
+
+
+def record(value: bytes) -> list[ProducerRecord]:
+    return [ProducerRecord("k", value)]
+
+
+async def test_a_stopped_broker_means_doubt_and_a_loop_that_goes_on(broker: Broker, log: KafkaLog, topic: str) -> None:
+    events, compacted = await log.events(topic, 1), await log.compacted(f"{topic}.compacted", 1)
+    await events.append(0, record(b"before"))
+    broker.send(signal.SIGSTOP)
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0.01)
+
+    turning = asyncio.create_task(turn())
+    try:
+        results = await asyncio.gather(
+            events.append(0, record(b"doubtful")),
+            events.end_offset(0),
+            events.read(0, 0, 10),
+            compacted.put(0, "k", b"x"),
+            compacted.get(0, "k"),
+            log.events(f"{topic}.other"),
+            return_exceptions=True,
+        )
+    finally:
+        turning.cancel()
+        broker.send(signal.SIGCONT)
+    [outcome] = results[0] if isinstance(results[0], list) else []
+    assert isinstance(outcome, Doubt)
+    assert [type(result) for result in results[1:]] == [LogUnavailable] * 5
+    assert turns > 20
+    [after] = await events.append(0, record(b"after"))
+    assert isinstance(after, Appended)
+    assert await events.end_offset(0) == after.offset + 1
+    values = [r.value for r in await events.read(0, 0, 10)]
+    assert values[0] == b"before" and values[-1] == b"after" and values.count(b"doubtful") <= 1
+    assert await (await log.compacted(f"{topic}.compacted")).put(0, "k", b"y") >= 0
+
+
+async def test_what_was_acknowledged_survives_kill_9_of_the_broker(broker: Broker, log: KafkaLog, topic: str) -> None:
+    """In the operating system's memory, that is: replication is what protects from losing the machine."""
+    events = await log.events(topic, 1)
+    told: list[Verdict] = []
+    writer = Writer(events, 0, Claim("me", "here"), FoldState(), told.append)
+    await writer.claim()
+    acknowledged: dict[str, list[int]] = {f"game {n}": [] for n in range(8)}
+
+    async def play(name: str) -> None:
+        while len(acknowledged[name]) < 60:
+            match await writer.append(name, writer.last_seq(name) + 1, b"hash", name.encode()):
+                case Appended(offset=offset):
+                    acknowledged[name].append(offset)
+                case outcome:
+                    assert isinstance(outcome, RuledOut)
+
+    async def outage() -> None:
+        while sum(map(len, acknowledged.values())) < 100:
+            await asyncio.sleep(0.001)
+        broker.kill()
+        await asyncio.to_thread(broker.start)
+
+    await asyncio.gather(outage(), *map(play, acknowledged))
+    await writer.close()
+    keys = {offset: key for offset, key, _ in witness(broker.bootstrap, topic)}
+    for name, offsets in acknowledged.items():
+        assert all(keys[offset] == name.encode() for offset in offsets)
+        assert len(set(offsets)) == 60
+    verdicts: list[Verdict] = []
+    await fold_to_end(events, 0, FoldState(), verdicts.append)
+    assert verdicts == told
+    effective = [verdict.offset for verdict in verdicts if isinstance(verdict, Effective)]
+    assert effective == sorted(offset for offsets in acknowledged.values() for offset in offsets)
+
+
+async def test_after_a_restart_questions_find_the_new_leader(broker: Broker, log: KafkaLog, topic: str) -> None:
+    events = await log.events(topic, 1)
+    await events.append(0, record(b"x"))
+    assert (await events.end_offset(0), len(await events.read(0, 0, 10))) == (1, 1)
+    broker.kill()
+    await asyncio.to_thread(broker.start)
+
+    async def asked_again() -> int:
+        while True:
+            try:
+                assert len(await events.read(0, 0, 10)) == 1
+                return await events.end_offset(0)
+            except LogUnavailable:
+                await asyncio.sleep(0.05)
+
+    assert await asked_again() == 1
+    assert (await log.events(topic)).partitions == 1
+
+
+async def test_the_queue_is_bounded_while_the_broker_is_away(broker: Broker, log: KafkaLog, topic: str) -> None:
+    events = await log.events(topic, 1)
+    await events.append(0, record(b"before"))
+    large = record(b"x" * (1 << 20 - 1))
+    broker.send(signal.SIGSTOP)
+    try:
+        outcomes = await asyncio.gather(*(events.append(0, large * 16) for _ in range(16)))
+    finally:
+        broker.send(signal.SIGCONT)
+    reasons = [outcome.reason for batch in outcomes for outcome in batch if isinstance(outcome, Doubt)]
+    assert len(reasons) == 256
+    assert any("Queue full" in reason for reason in reasons)
+    assert isinstance((await events.append(0, record(b"after")))[0], Appended)
+
+
+async def test_a_fatal_error_means_a_new_producer(broker: Broker, log: KafkaLog, topic: str) -> None:
+    events = await log.events(topic, 1)
+    # With this setting, librdkafka gives up for good when the broker refuses a record.
+    connection = Connection(broker.bootstrap, 5 * SECONDS, 5 * SECONDS, {"enable.gapless.guarantee": True})
+    producer = KafkaProducer(connection)
+    assert await producer.append(topic, 0, [(b"k", b"before")], 1000) == [Appended(0)]
+    alter(broker.bootstrap, topic, max_message_bytes="1000")
+    with capture_logs() as lines:
+        refused = [producer.append(topic, 0, [(b"k", b"x" * 2000)], 1000) for _ in range(3)]
+        behind = [producer.append(topic, 0, [(b"k", b"x")], 1000) for _ in range(100)]
+        outcomes = await asyncio.gather(*refused, *behind)
+    assert len(outcomes) == 103, "each has an outcome"
+    assert any("new one" in line["event"] for line in lines)
+    [after] = await producer.append(topic, 0, [(b"k", b"after")], 1000)
+    assert isinstance(after, Appended)
+    assert (await events.read(0, after.offset, 10))[0].value == b"after"
+    stored = {record.offset for record in await events.read(0, 0, 1000)}
+    assert {outcome.offset for [outcome] in outcomes if isinstance(outcome, Appended)} <= stored
+    await producer.close()
+
+
+async def test_closing_leaves_what_is_under_way_in_doubt(broker: Broker, log: KafkaLog, topic: str) -> None:
+    events = await log.events(topic, 1)
+    await events.append(0, record(b"before"))
+    broker.send(signal.SIGSTOP)
+    try:
+        appending = asyncio.ensure_future(events.append(0, record(b"x")))
+        await asyncio.sleep(0)
+        await log.close()
+        [outcome] = await appending
+    finally:
+        broker.send(signal.SIGCONT)
+    assert isinstance(outcome, Doubt)
+
+
+async def test_nobody_at_the_address() -> None:
+    with capture_logs() as lines:
+        log = open_kafka("127.0.0.1:1", request_seconds=0.3, delivery_seconds=0.3)
+        for _ in range(3):
+            with pytest.raises(LogUnavailable):
+                await log.events("guildhall.test.events")
+    await log.close()
+    warnings = [line["why"] for line in lines if line["log_level"] == "warning"]
+    assert warnings and len(warnings) <= 3, "one line for each kind of trouble"
