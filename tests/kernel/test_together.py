@@ -6,6 +6,7 @@ import pytest
 from msgspec import field
 from msgspec.structs import replace
 
+from guildhall.kernel.decide import MAX_REVISIONS
 from guildhall.kernel.frames import Together
 from guildhall.kernel.game import UNDO
 from guildhall.kernel.redact import redact
@@ -171,3 +172,17 @@ def test_answers_are_in_the_records_agenda_for_nobodys_eyes() -> None:
     play.do(0, t.Bid(3))
     assert play.folded().agenda == play.game.agenda
     assert play.folded().top() == replace(play.game.top(), answers={0: t.encode_command(t.Bid(3))})
+
+
+def test_answers_cannot_be_revised_without_end() -> None:
+    play = Play(staged(Revisable(seats=[0, 1])), seats=2)
+    revisions = 0
+    while "1.0" in play.open_ids():
+        play.do(0, t.Bid(revisions % 2), of="1.0")
+        revisions += 1
+        assert revisions <= MAX_REVISIONS
+    assert revisions == MAX_REVISIONS
+    assert play.open_ids() == ["1.1"], "whoever has not answered still can"
+    play.check_stored()
+    play.do(1, t.Bid(3), of="1.1")
+    assert points(play.game) == [(MAX_REVISIONS - 1) % 2, 3]

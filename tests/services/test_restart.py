@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from guildhall.host.hall import LOG_FILE, Hall
 from guildhall.host.partition import Upkeep
@@ -200,6 +201,10 @@ async def test_two_halls_on_one_directory(tmp_path: Path) -> None:
                 await moved.play(Random(16))
         while any(partition.writer.serving for partition in older.hosts["tiny"].partitions):
             await asyncio.sleep(0.01)  # each partition hears of it within its poll
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{older.port}") as channel:
+            for service in ("", "guildhall.tiny.v1.RulesService", "guildhall.tiny.v1.ViewService"):
+                answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=service))
+                assert answer.status == health_pb2.HealthCheckResponse.NOT_SERVING, service
 
 
 async def test_commands_while_another_hall_takes_over(tmp_path: Path) -> None:
@@ -286,6 +291,17 @@ async def test_a_record_with_a_flipped_bit_stops_its_game(tmp_path: Path) -> Non
 async def test_an_unreadable_log_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / LOG_FILE).write_bytes(content)
     with pytest.raises(LogUnreadable, match=LOG_FILE):
+        await Hall(config(tmp_path)).start()
+
+
+async def test_a_log_with_a_hole_is_named(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, table(running) as game:
+        await game.play(Random(20), 5)
+    with sqlite3.connect(tmp_path / LOG_FILE) as log:
+        log.execute("DELETE FROM compacted WHERE topic LIKE 'guildhall.tiny.%'")
+        log.execute('DELETE FROM records WHERE key = ? AND "offset" = 3', (game.game_id,))
+    log.close()
+    with pytest.raises(LogUnreadable, match=r"tiny, partition \d+: records are missing"):
         await Hall(config(tmp_path)).start()
 
 

@@ -108,7 +108,8 @@ class Hall:
     def _not_serving(self, services: Sequence[str]) -> None:
         """A game is served elsewhere: health says so."""
         assert self._server is not None
-        for service in services:
+        # The empty name is the health of the whole server.
+        for service in (*services, ""):
             task = asyncio.get_running_loop().create_task(self._server.set_serving(service, False))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

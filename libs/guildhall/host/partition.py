@@ -18,7 +18,7 @@ from guildhall.host.hosted_game import HostedGame
 from guildhall.kernel.decide import Decided
 from guildhall.kernel.game import Game
 from guildhall.kernel.rules import Rules
-from guildhall.log.errors import LogError, NotOwner
+from guildhall.log.errors import LogError, LogUnreadable, NotOwner, OutOfOrder
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
 from guildhall.log.port import CLAIM_KEY, Claim, Position
 from guildhall.log.recovery import Store, recover
@@ -80,9 +80,14 @@ class Partition:
 
     async def start(self) -> None:
         """Fold what is there, claim, serve. Raises `LogUnavailable`, `LogUnreadable`."""
-        state = await recover(self.store, self.number, self.schema, self._restore, self._told)
-        self._writer = Writer(self.store.events, self.number, self._me, state, self._told)
-        await self._writer.claim()
+        try:
+            state = await recover(self.store, self.number, self.schema, self._restore, self._told)
+            self._writer = Writer(self.store.events, self.number, self._me, state, self._told)
+            await self._writer.claim()
+        except OutOfOrder as error:
+            raise LogUnreadable(
+                f"{self.rules.game}, partition {self.number}", f"records are missing: {error}"
+            ) from error
         for game_id, offset in self._writer.damaged().items():
             if not self.slot(game_id).damaged:
                 self.slot(game_id).damage(offset, "the record cannot be read")

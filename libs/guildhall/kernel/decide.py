@@ -36,6 +36,8 @@ MAX_FRAMES = 5_000
 MAX_BYTES = 512 * 1024
 MAX_UNDO = 32
 """Only so many of a seat's last commands can be taken back."""
+MAX_REVISIONS = 256
+"""So many versions after a decision opened, answers that are in stay as they are."""
 ABANDONED_AFTER = 2
 """So many time-outs in a row of every seat end the game."""
 
@@ -415,9 +417,18 @@ class _Step:
     def _leave_open(self, seat: int) -> None:
         """The seat's decision stays as it is, with its id and deadline."""
         for decision in self.game.open:
-            if decision.seat == seat and not self.game.resigned[seat]:
+            if decision.seat == seat and not self.game.resigned[seat] and not self._answered_for_good(decision):
                 self.open.append(decision)
                 self.listings[seat] = self.game.legal(seat)
+
+    def _answered_for_good(self, decision: OpenDecision) -> bool:
+        """Whether a seat has its answer in and so many versions have passed that it can't be revised any more.
+
+        Each revision is a version of the game: without an end one seat could fill the log.
+        """
+        frame = self.standing
+        answered = isinstance(frame, Together) and decision.seat in frame.answers
+        return answered and self.game.version + 1 - decision.version >= MAX_REVISIONS
 
     def _open(self, seat: int, kind: str) -> None:
         clock = self.game.created.clock
