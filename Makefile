@@ -42,6 +42,7 @@ check: env gen $(BUF) ## check style, types and the contract (ruff, mypy --stric
 	$(BIN)/mypy $(wildcard libs services tools)
 	tools/buf/node_modules/.bin/buf lint gen/guildhall.binpb
 	$(BIN)/python tools/breaking.py
+	$(BIN)/python tools/formats.py
 
 rules: env gen ## print every rule of every game with the tests that hold it
 	$(BIN)/python tools/rules.py
