@@ -8,13 +8,14 @@ group, no committed offsets: claims in the log decide who writes, and readers ke
 import asyncio
 from collections.abc import Sequence
 
-from confluent_kafka import KafkaException, Message
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from guildhall.log.errors import LogUnavailable, LogUnreadable
+from guildhall.log.errors import LogUnavailable
 from guildhall.log.kafka_client import MAX_MESSAGE_BYTES, ClientSettings, Connection, kafka_error
 from guildhall.log.kafka_producer import KafkaProducer
-from guildhall.log.kafka_reader import KafkaReader
+from guildhall.log.kafka_reader import KafkaReader, in_order, key_of, offset_of
+from guildhall.log.kafka_tail import KafkaTail
 from guildhall.log.port import (
     DEFAULT_PARTITIONS,
     MAX_RECORD_BYTES,
@@ -42,6 +43,8 @@ class KafkaLog:
             admin = AdminClient(connection.admin())
         except KafkaException as error:
             raise ValueError(kafka_error(error).str()) from error
+        self._connection = connection
+        self._tails: list[KafkaTail] = []
         self.producer = KafkaProducer(connection)
         self.reader = KafkaReader(connection)
         # Apart, so that a long fold doesn't hold up the questions whose answers must be fresh.
@@ -61,7 +64,14 @@ class KafkaLog:
 
     async def close(self) -> None:
         """Ends the connections. What isn't reported yet is in doubt."""
-        await asyncio.gather(self.producer.close(), self.reader.close(), self.ends.close())
+        tails = [tail.close() for tail in self._tails]
+        await asyncio.gather(self.producer.close(), self.reader.close(), self.ends.close(), *tails)
+
+    def tail(self, topic: "KafkaEvents") -> KafkaTail:
+        """A tail of the topic; ended with the log at the latest."""
+        tail = KafkaTail(self._connection, topic)
+        self._tails.append(tail)
+        return tail
 
 
 class KafkaEvents:
@@ -84,15 +94,14 @@ class KafkaEvents:
     async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
         check_partition(self, partition)
         messages, _ = await self._log.reader.read(self.name, partition, offset, limit)
-        records = [Record(_offset(message), _key(message), message.value() or b"") for message in messages]
-        for expected, record in enumerate(records, offset):
-            if record.offset != expected:
-                raise LogUnreadable(f"{self.name}/{partition}", f"offset {expected} is missing before {record.offset}")
-        return records
+        return in_order(f"{self.name}/{partition}", offset, messages)
 
     async def end_offset(self, partition: int) -> int:
         check_partition(self, partition)
         return await self._log.ends.end_offset(self.name, partition)
+
+    def tail(self) -> KafkaTail:
+        return self._log.tail(self)
 
 
 class KafkaCompacted:
@@ -124,7 +133,7 @@ class KafkaCompacted:
             if offset is None:
                 return None
             messages, _ = await self._log.reader.read(self.name, partition, offset, 1)
-            if messages and _offset(messages[0]) == offset:
+            if messages and offset_of(messages[0]) == offset:
                 return messages[0].value()
             # Compacted away, so whatever is newer lies behind what is indexed.
             if index.offsets.get(key) == offset:
@@ -138,7 +147,7 @@ class KafkaCompacted:
         while not at_end:
             messages, at_end = await self._log.reader.read(self.name, partition, offset, _PAGE)
             for message in messages:
-                key, value, offset = _key(message), message.value(), _offset(message) + 1
+                key, value, offset = key_of(message), message.value(), offset_of(message) + 1
                 newest.pop(key, None)
                 if value is not None:
                     newest[key] = Record(offset - 1, key, value)
@@ -151,10 +160,10 @@ class KafkaCompacted:
             messages, at_end = await self._log.reader.read(self.name, partition, index.next_offset, _PAGE)
             for message in messages:
                 if message.value() is None:
-                    index.offsets.pop(_key(message), None)
+                    index.offsets.pop(key_of(message), None)
                 else:
-                    index.offsets[_key(message)] = _offset(message)
-                index.next_offset = _offset(message) + 1
+                    index.offsets[key_of(message)] = offset_of(message)
+                index.next_offset = offset_of(message) + 1
             if at_end:
                 # Compaction may have left nothing up to there.
                 index.next_offset = max(index.next_offset, end)
@@ -186,14 +195,3 @@ def open_kafka(
     """
     connection = Connection(bootstrap, request_seconds, delivery_seconds, client or {})
     return KafkaLog(connection, single_broker_not_durable, max_record_bytes)
-
-
-def _offset(message: Message) -> int:
-    offset = message.offset()
-    assert offset is not None, "a record that was read has an offset"
-    return offset
-
-
-def _key(message: Message) -> str:
-    # A foreign key must not end every reader: its record is judged like any other. None of ours looks like that.
-    return (message.key() or b"").decode(errors="backslashreplace")

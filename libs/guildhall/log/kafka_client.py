@@ -85,6 +85,10 @@ class Connection(msgspec.Struct, frozen=True):
             "queued.max.messages.kbytes": 16 << 10,
         }
 
+    def tail(self) -> dict[str, Any]:
+        """Settings of a `Consumer` that waits at the ends of its partitions for what comes."""
+        return {**self.consumer(), "fetch.wait.max.ms": 500, "enable.partition.eof": False}
+
 
 def kafka_error(error: KafkaException) -> KafkaError:
     """What the exception carries."""

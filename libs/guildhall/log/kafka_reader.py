@@ -4,21 +4,22 @@ import asyncio
 import concurrent.futures
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from guildhall.log.errors import LogUnavailable, LogUnreadable
 from guildhall.log.kafka_client import Connection, kafka_error
+from guildhall.log.port import Record
 
 _THREADS = 4
 """Requests at once; each thread has a consumer of its own."""
 
 _MAX_WAITING = 1000
 
-_GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
-_DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION, KafkaError.INVALID_MSG}
+GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
+DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION, KafkaError.INVALID_MSG}
 
 T = TypeVar("T")
 
@@ -114,9 +115,9 @@ def _fetch(consumer: Consumer, start: TopicPartition, limit: int, until: float) 
                 found.append(message)
             elif error.code() == KafkaError._PARTITION_EOF:
                 return found, True
-            elif error.code() in _GONE:
+            elif error.code() in GONE:
                 raise LogUnreadable(_name(start), f"offset {start.offset} isn't there: {error.str()}")
-            elif error.code() in _DAMAGED:
+            elif error.code() in DAMAGED:
                 raise LogUnreadable(_name(start), error.str())
             else:
                 why = error.str()
@@ -142,3 +143,24 @@ def _left(until: float) -> float:
 
 def _name(place: TopicPartition) -> str:
     return f"{place.topic}/{place.partition}"
+
+
+def in_order(place: str, offset: int, messages: Sequence[Message]) -> list[Record]:
+    """The messages as records from `offset` on. Raises `LogUnreadable` where one is missing."""
+    records = [Record(offset_of(message), key_of(message), message.value() or b"") for message in messages]
+    for expected, record in enumerate(records, offset):
+        if record.offset != expected:
+            raise LogUnreadable(place, f"offset {expected} is missing before {record.offset}")
+    return records
+
+
+def offset_of(message: Message) -> int:
+    """The offset of a record that was read."""
+    offset = message.offset()
+    assert offset is not None, "a record that was read has an offset"
+    return offset
+
+
+def key_of(message: Message) -> str:
+    """The key as text. A foreign key must not end every reader: its record is judged like any other."""
+    return (message.key() or b"").decode(errors="backslashreplace")

@@ -6,6 +6,7 @@ Several instances share one `MemoryBroker`, each through a `MemoryLog` of its ow
 import asyncio
 from collections.abc import Callable, Sequence
 
+from guildhall.log.bell import Bell, BellTail
 from guildhall.log.port import (
     DEFAULT_PARTITIONS,
     MAX_RECORD_BYTES,
@@ -47,6 +48,7 @@ class MemoryBroker:
         self.events: dict[str, list[list[Record]]] = {}
         self.compacted: dict[str, list[dict[str, Record]]] = {}
         self.next_put = 0
+        self.bell = Bell()
 
     def log(self, faults: Faults | None = None) -> "MemoryLog":
         """An instance's connection."""
@@ -62,7 +64,7 @@ class MemoryLog:
 
     async def events(self, topic: str, partitions: int = DEFAULT_PARTITIONS) -> "MemoryEvents":
         stored = self._broker.events.setdefault(topic, [[] for _ in range(partitions)])
-        return MemoryEvents(topic, stored, self._broker.max_record_bytes, self._faults)
+        return MemoryEvents(topic, stored, self._broker.max_record_bytes, self._faults, self._broker.bell)
 
     async def compacted(self, topic: str, partitions: int = DEFAULT_PARTITIONS) -> "MemoryCompacted":
         self._broker.compacted.setdefault(topic, [{} for _ in range(partitions)])
@@ -75,7 +77,10 @@ class MemoryLog:
 class MemoryEvents:
     """`EventsTopic` over a broker."""
 
-    def __init__(self, name: str, stored: list[list[Record]], max_record_bytes: int, faults: Faults) -> None:
+    def __init__(
+        self, name: str, stored: list[list[Record]], max_record_bytes: int, faults: Faults, bell: Bell
+    ) -> None:
+        self._bell = bell
         self.name = name
         self.partitions = len(stored)
         self._stored = stored
@@ -90,6 +95,7 @@ class MemoryEvents:
             if len(record.key.encode()) + len(record.value) > self._max_record_bytes:
                 return TooLarge(self._max_record_bytes)
             stored.append(Record(len(stored), record.key, record.value))
+            self._bell.ring(self.name, partition)
             return Appended(len(stored) - 1)
 
         # A real log answers later, never at once: whoever counts on that must not find out in production.
@@ -111,6 +117,9 @@ class MemoryEvents:
         end = len(self._stored[partition])
         await self._faults.response(self.name, partition)
         return end
+
+    def tail(self) -> BellTail:
+        return BellTail(self, self._bell)
 
 
 class MemoryCompacted:

@@ -124,6 +124,25 @@ class EventsTopic(Protocol):
         """
         ...
 
+    def tail(self) -> "Tail":
+        """For reading on as records come."""
+        ...
+
+
+class Tail(Protocol):
+    """Reads a topic's partitions as they grow, each by one reader at a time. What was read ahead is bounded."""
+
+    async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
+        """Up to `limit` records from `offset` on, without gaps; waits until there is one.
+
+        Fast where `offset` follows what was read last. Raises `LogUnavailable`, `LogUnreadable`.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Ends it; whoever waits gets `LogUnavailable`."""
+        ...
+
 
 class CompactedTopic(Protocol):
     """A topic that keeps at least the newest value of each key: snapshots, checkpoints, markers, owners, packs.

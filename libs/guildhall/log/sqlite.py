@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, cast
 
+from guildhall.log.bell import Bell, BellTail
 from guildhall.log.errors import LogError, LogUnavailable, LogUnreadable
 from guildhall.log.port import (
     DEFAULT_PARTITIONS,
@@ -96,6 +97,7 @@ class SqliteLog:
         self._connection = connection
         self._jobs: queue.SimpleQueue[_Job[Any]] = queue.SimpleQueue()
         self._closed = False
+        self.bell = Bell()
         # A daemon: a process that is told to exit needn't wait, since what isn't committed wasn't acknowledged.
         threading.Thread(target=self._serve, name=f"log {path}", daemon=True).start()
 
@@ -185,6 +187,7 @@ class SqliteEvents:
             try:
                 first = await self._log.do(insert, writes=True)
                 outcomes = (Appended(first + n) for n in range(len(fitting)))
+                self._log.bell.ring(self.name, partition)
             except LogError as error:
                 outcomes = iter([Doubt(str(error))] * len(fitting))
         if len(fitting) == len(records):
@@ -208,6 +211,9 @@ class SqliteEvents:
     async def end_offset(self, partition: int) -> int:
         check_partition(self, partition)
         return await self._log.do(lambda db: _end_offset(db, self.name, partition), writes=False)
+
+    def tail(self) -> BellTail:
+        return BellTail(self, self._log.bell)
 
 
 class SqliteCompacted:

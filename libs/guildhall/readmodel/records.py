@@ -1,0 +1,102 @@
+"""What the values in Redis hold: MessagePack of the structs below.
+
+No contract: whatever can't be read any more is built again from the log.
+"""
+
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+FORMAT = 1
+"""Of all values here. Models of another format are built again from the beginning."""
+
+STATE_EVERY = 64
+"""Versions between the stored states."""
+FEED_VERSIONS = 200
+"""A feed holds at most so many versions,"""
+FEED_BYTES = 256 * 1024
+"""and at most so many bytes, but the newest version always."""
+
+
+class Progress(msgspec.Struct, array_like=True, frozen=True):
+    """How far the log is folded into the models of a partition. The fold goes on from here (`log.fold.FoldState`)."""
+
+    format: int
+    next_offset: int
+    newest_claim: int
+    damaged: dict[str, int] = {}
+    """Offset of the first damaged record, by quarantined game."""
+
+
+class State(msgspec.Struct, array_like=True, frozen=True):
+    """The newest state of a game."""
+
+    version: int
+    snapshot: bytes
+    """A compressed `Game.snapshot()`."""
+    feed: list[int]
+    """Bytes of the versions that the feed holds, the newest last."""
+
+
+class Decision(msgspec.Struct, array_like=True, frozen=True):
+    """A decision that a game waits for."""
+
+    id: str
+    seat: int
+    kind: str
+    deadline_ms: int
+
+
+class Summary(msgspec.Struct, array_like=True, frozen=True):
+    """What anybody who may see a game may know of it without its view."""
+
+    game_id: str
+    subjects: list[str]
+    resigned: list[bool]
+    options: list[tuple[str, str]]
+    spectators: bool
+    created_ms: int
+    changed_ms: int
+    version: int
+    waiting: list[Decision]
+    ended: tuple[int, list[int]] | None = None
+    """Reason and ranks by seat, once it is over."""
+    paused: bool = False
+
+
+class Stopped(msgspec.Struct, array_like=True, frozen=True):
+    """A game whose models stand still: its record at `offset`, of version `seq`, could not be folded."""
+
+    offset: int
+    seq: int
+    last_seq: int
+    """The newest effective version in the log."""
+    why: str
+
+
+class Standing(msgspec.Struct, array_like=True, frozen=True):
+    """A subject's finished games in one partition."""
+
+    games: int
+    wins: int
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+def encode(value: msgspec.Struct) -> bytes:
+    """The bytes of a value in Redis."""
+    return _ENCODER.encode(value)
+
+
+def decode(value: bytes | str, kind: type[T]) -> T:
+    """The inverse of `encode`. Raises msgspec.MsgspecError (a ValueError)."""
+    return msgspec.msgpack.decode(raw(value), type=kind)
+
+
+def raw(value: bytes | str) -> bytes:
+    """What Redis answered, as the bytes that it is: our clients decode nothing."""
+    assert isinstance(value, bytes)
+    return value

@@ -1,0 +1,253 @@
+"""One game as the projection folds it, and what of it is written to Redis."""
+
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+
+from redis.asyncio import Redis
+
+from guildhall.host.messages import Messages
+from guildhall.kernel.fold import Unfoldable, fold
+from guildhall.kernel.game import Game, as_decision, restore
+from guildhall.log.port import Entry
+from guildhall.readmodel import records
+from guildhall.readmodel.changes import Changes
+from guildhall.readmodel.keys import Keys
+from guildhall.readmodel.records import (
+    FEED_BYTES,
+    FEED_VERSIONS,
+    STATE_EVERY,
+    Decision,
+    Standing,
+    State,
+    Stopped,
+    Summary,
+)
+from guildhall.telemetry import logs, metrics
+
+HASH_BYTES = 32
+_DAMAGED_SEQ = 0
+
+_log = logs.get("projection")
+
+
+class FoldedGame:
+    """A game's newest state in memory, and what of it has to be written."""
+
+    def __init__(
+        self,
+        game_id: str,
+        messages: Messages,
+        state: State | None = None,
+        summary: Summary | None = None,
+        stopped: Stopped | None = None,
+    ) -> None:
+        self.game_id = game_id
+        self.messages = messages
+        self.stopped = stopped
+        self.stored_summary = summary
+        self.created_ms = summary.created_ms if summary is not None else 0
+        self._stored = state
+        self._game: Game | None = None
+        self._since: list[tuple[bytes, bytes]] = []
+        """(body, hash) of what was folded on the stored state since."""
+        self.feed: list[int] = list(state.feed) if state is not None else []
+        self.version = state.version if state is not None else 0
+        self.ended_now = False
+        self.unreadable = False
+        """Its stored state was lost: it is to be folded from its first record again."""
+
+    @property
+    def seq(self) -> int:
+        """The newest effective version in the log."""
+        if self.stopped is not None and self.stopped.seq != _DAMAGED_SEQ:
+            return self.stopped.last_seq
+        return self.version
+
+    @property
+    def game(self) -> Game | None:
+        """The newest state; None before the first record."""
+        if self._game is None and self._stored is not None:
+            try:
+                self._game = restore(self.messages.rules, zlib.decompress(self._stored.snapshot))
+            except (ValueError, zlib.error) as error:
+                _log.warning("stored state cannot be read", game_id=self.game_id, error=str(error))
+                self.stopped = Stopped(0, 1, self.seq, f"its stored state cannot be read: {error}")
+                self.unreadable = True
+                self._stored, self.version, self.feed = None, 0, []
+        return self._game
+
+    def take(self, changes: Changes, offset: int, entry: Entry) -> None:
+        """Fold an effective record and note what it changes; one that cannot be folded stops this game alone."""
+        changes.set_at(changes.keys.offsets(self.game_id), 8 * (entry.seq - 1), struct.pack(">q", offset))
+        if self.stopped is not None and self.stopped.seq == _DAMAGED_SEQ:
+            self.stopped = None
+        _ = self.game
+        if self.stopped is not None:
+            self.stopped = Stopped(self.stopped.offset, self.stopped.seq, entry.seq, self.stopped.why)
+            return
+        try:
+            self._fold(changes, offset, entry)
+        except Unfoldable as error:
+            _log.error("game cannot be folded; its models stand still", game_id=self.game_id, error=str(error))
+            metrics.PROJECTION_STOPPED.labels(self.messages.rules.game).inc()
+            self.stopped = Stopped(offset, entry.seq, entry.seq, str(error))
+            self._go_back()
+
+    def _fold(self, changes: Changes, offset: int, entry: Entry) -> None:
+        game, _ = fold(self.messages.rules, self.game, entry.body, entry.hash)
+        if self.version == 0:
+            self.created_ms = game.at_ms
+        self._game, self.version = game, entry.seq
+        self._since.append((entry.body, entry.hash))
+        self.ended_now = self.ended_now or game.ended is not None
+        record = entry.hash + entry.body
+        changes.put(changes.keys.feed(self.game_id), {entry.seq: record})
+        self.feed.append(len(record))
+        gone = _too_much(self.feed)
+        if gone:
+            first = entry.seq - len(self.feed) + 1
+            changes.drop(changes.keys.feed(self.game_id), list(range(first, first + gone)))
+            del self.feed[:gone]
+        if entry.seq % STATE_EVERY == 0:
+            changes.put(changes.keys.states(self.game_id), {entry.seq: zlib.compress(game.snapshot(), 1)})
+        changes.tell(offset, self.game_id, entry.seq, record)
+
+    def _go_back(self) -> None:
+        """A record that failed may have changed half of the game: fold it again up to there."""
+        since, self._game = self._since, None
+        game = self.game
+        for body, digest in since:
+            game, _ = fold(self.messages.rules, game, body, digest)
+        self._game = game
+
+    def damaged(self, offset: int, why: str) -> None:
+        """A record under this game's key cannot be read; the next effective one shows that nothing is missing."""
+        if self.stopped is None:
+            self.stopped = Stopped(offset, _DAMAGED_SEQ, self.version, why)
+
+    def written(self, state: State | None, summary: Summary | None) -> None:
+        """What is stored now."""
+        self._stored, self._since = state, []
+        self.stored_summary = summary
+        self.ended_now = False
+
+
+def _too_much(feed: Sequence[int]) -> int:
+    """How many of the oldest versions go."""
+    gone = max(0, len(feed) - FEED_VERSIONS)
+    size = sum(feed[gone:])
+    while size > FEED_BYTES and gone < len(feed) - 1:
+        size -= feed[gone]
+        gone += 1
+    return gone
+
+
+async def load(redis: Redis, keys: Keys, messages: Messages, game_ids: Sequence[str]) -> list[FoldedGame]:
+    """These games as they are stored, new ones without anything. Raises RedisError."""
+    if not game_ids:
+        return []
+    states = await redis.mget([keys.state(game_id) for game_id in game_ids])
+    summaries = await redis.mget([keys.summary(game_id) for game_id in game_ids])
+    stopped = await redis.hmget(keys.stopped, list(game_ids))
+    return [
+        FoldedGame(
+            game_id,
+            messages,
+            records.decode(state, State) if state is not None else None,
+            records.decode(summary, Summary) if summary is not None else None,
+            records.decode(stop, Stopped) if stop is not None else None,
+        )
+        for game_id, state, summary, stop in zip(game_ids, states, summaries, stopped, strict=True)
+    ]
+
+
+async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -> None:
+    """Add to `changes` what is new of these games. Reads standings. Raises RedisError."""
+    keys = changes.keys
+    finished: list[Summary] = []
+    for folded in touched:
+        if folded.stopped is not None:
+            changes.put(keys.stopped, {folded.game_id: records.encode(folded.stopped)})
+        else:
+            changes.drop(keys.stopped, [folded.game_id])
+        game = folded.game
+        if game is None:
+            continue
+        state = State(folded.version, zlib.compress(game.snapshot(), 1), list(folded.feed))
+        summary = summary_of(game, folded.created_ms)
+        changes.set(keys.state(folded.game_id), records.encode(state))
+        changes.set(keys.summary(folded.game_id), records.encode(summary))
+        _index(changes, folded.stored_summary, summary)
+        if folded.ended_now:
+            finished.append(summary)
+        folded.written(state, summary)
+    await _standings(redis, changes, finished)
+
+
+def summary_of(game: Game, created_ms: int) -> Summary:
+    """What lists show of a game."""
+    created = game.created
+    return Summary(
+        game_id=game.game_id,
+        subjects=list(created.subjects),
+        resigned=list(game.resigned),
+        options=[(setting.name, setting.value) for setting in created.options],
+        spectators=created.spectators,
+        created_ms=created_ms,
+        changed_ms=game.at_ms,
+        version=game.version,
+        waiting=[
+            Decision(decision.id, decision.seat, decision.kind, decision.deadline_ms)
+            for decision in map(as_decision, game.waiting())
+        ],
+        ended=(int(game.ended.reason), list(game.ended.ranks)) if game.ended is not None else None,
+        paused=bool(getattr(game, "paused", False)),
+    )
+
+
+def _index(changes: Changes, before: Summary | None, now: Summary) -> None:
+    keys = changes.keys
+    if before is None:
+        for subject in set(now.subjects):
+            changes.rank(keys.subject(subject), now.created_ms, now.game_id)
+        if now.spectators:
+            changes.rank(keys.games, now.created_ms, now.game_id)
+    was = {before.subjects[decision.seat] for decision in before.waiting} if before is not None else set()
+    is_now = {now.subjects[decision.seat] for decision in now.waiting}
+    for subject in sorted(was - is_now):
+        changes.add("SREM", keys.decisions(subject), now.game_id)
+    for subject in sorted(is_now - was):
+        changes.add("SADD", keys.decisions(subject), now.game_id)
+    deadlines = [decision.deadline_ms for decision in now.waiting if decision.deadline_ms]
+    if deadlines:
+        changes.rank(keys.deadlines, min(deadlines), now.game_id)
+    elif before is not None and any(decision.deadline_ms for decision in before.waiting):
+        changes.add("ZREM", keys.deadlines, now.game_id)
+    if now.ended is not None and (before is None or before.ended is None):
+        changes.rank(keys.results, now.changed_ms, now.game_id)
+
+
+async def _standings(redis: Redis, changes: Changes, finished: Sequence[Summary]) -> None:
+    """Add these results to their subjects' standings; games that the rules did not end do not count."""
+    counted: dict[str, list[bool]] = {}
+    for summary in finished:
+        assert summary.ended is not None
+        reason, ranks = summary.ended
+        if reason == FINISHED and len(summary.subjects) > 1:
+            for subject, rank in zip(summary.subjects, ranks, strict=True):
+                counted.setdefault(subject, []).append(rank == 1)
+    if not counted:
+        return
+    subjects = sorted(counted)
+    stored = await redis.hmget(changes.keys.standings, subjects)
+    standings: dict[str | int, bytes] = {}
+    for subject, value in zip(subjects, stored, strict=True):
+        before = records.decode(value, Standing) if value is not None else Standing(0, 0)
+        wins = counted[subject]
+        standings[subject] = records.encode(Standing(before.games + len(wins), before.wins + sum(wins)))
+    changes.put(changes.keys.standings, standings)
+
+
+FINISHED = 1
+"""`END_REASON_FINISHED` of guildhall.kernel.v1."""

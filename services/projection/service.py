@@ -1,0 +1,69 @@
+"""`serve projection`: every partition of some games, folded into the read models of one Redis."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+
+from redis.asyncio import Redis
+
+from guildhall.host import packs
+from guildhall.kernel.rules import Rules
+from guildhall.log.errors import LogUnavailable
+from guildhall.log.port import Log, Tail
+from guildhall.log.recovery import open_store
+from guildhall.readmodel.changes import Models
+from guildhall.telemetry import metrics
+from services.projection.partition import PartitionProjection
+
+_MEASURE_SECONDS = 2.0
+
+
+class Projection:
+    """Runs until it is closed. Several may run: one works on a partition, the others stand by."""
+
+    def __init__(self, games: Sequence[Rules], log: Log, redis: Redis) -> None:
+        self.partitions: list[PartitionProjection] = []
+        self._games = games
+        self._log = log
+        self._models = Models(redis)
+        self._tails: list[Tail] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Open the topics and begin. Raises `LogError`, BadPack."""
+        await packs.sync(self._log, self._games)
+        for rules in self._games:
+            topic = (await open_store(self._log, rules.game)).events
+            tail = topic.tail()
+            self._tails.append(tail)
+            made = [PartitionProjection(rules, topic, number, self._models) for number in range(topic.partitions)]
+            self.partitions += made
+            self._tasks += [asyncio.create_task(projection.run(tail)) for projection in made]
+            self._tasks.append(asyncio.create_task(_measure(rules.game, made)))
+
+    async def failed(self) -> None:
+        """Returns when nothing goes on by itself any more, with the error: the log cannot be read."""
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+
+    async def close(self) -> None:
+        """End all work; whatever was begun is applied whole or not at all."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for tail in self._tails:
+            await tail.close()
+
+
+async def _measure(game: str, partitions: Sequence[PartitionProjection]) -> None:
+    level = time.monotonic()
+    while True:
+        with contextlib.suppress(LogUnavailable):
+            ends = await asyncio.gather(*(p.topic.end_offset(p.partition) for p in partitions))
+            lag = sum(max(0, end - p.fold.next_offset) for end, p in zip(ends, partitions, strict=True))
+            metrics.PROJECTION_LAG.labels(game).set(lag)
+            level = time.monotonic() if lag == 0 else level
+        metrics.PROJECTION_AGE.labels(game).set(time.monotonic() - level)
+        await asyncio.sleep(_MEASURE_SECONDS)
