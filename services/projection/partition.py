@@ -30,7 +30,10 @@ BATCH_BYTES = 4 << 20
 REMEMBERED = 500
 """Games that are kept in memory between batches."""
 _RETRY_SECONDS = (0.05, 2.0)
+_LOOK_SECONDS = 1.0
+"""How soon it is seen that an idle partition's models are gone."""
 _STANDBY_SECONDS = 1.0
+"""Another projection that has not moved the models for so long, and up to twice that, is taken for idle or dead."""
 
 _log = logs.get("projection")
 
@@ -60,17 +63,17 @@ class PartitionProjection:
         self.games: OrderedDict[str, FoldedGame] = OrderedDict()
 
     async def run(self, tail: Tail) -> None:
-        """Fold for ever. Errors of log and Redis are waited out; `LogUnreadable` is raised."""
+        """Fold until cancelled. Errors of log and Redis are waited out; `LogUnreadable` is raised."""
         wait = _RETRY_SECONDS[0]
         loaded = False
-        while True:
+        while not _cancelled():
             try:
                 if not loaded:
                     await self.load()
                     await refold_stopped(self)
                     loaded = True
-                found = await tail.read(self.partition, self.fold.next_offset, BATCH_RECORDS)
-                if not await self.advance(found):
+                found = await self._next(tail)
+                if not (await self.advance(found) if found else await self._still_there()):
                     # Another projection is at work here. It goes on; this one takes over when that one stands still.
                     loaded = False
                     await self._stand_by()
@@ -81,6 +84,18 @@ class PartitionProjection:
                 loaded = False
                 await asyncio.sleep(random.uniform(wait / 2, wait))
                 wait = min(2 * wait, _RETRY_SECONDS[1])
+
+    async def _next(self, tail: Tail) -> Sequence[Record]:
+        """What follows in the log; nothing, after a while without any."""
+        try:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                return await tail.read(self.partition, self.fold.next_offset, BATCH_RECORDS)
+        except TimeoutError:
+            return ()
+
+    async def _still_there(self) -> bool:
+        """Whether the models stand where they were brought: Redis may have lost them. Raises RedisError."""
+        return (await self.models.redis.get(self.keys.position) or b"") == self.position
 
     async def load(self) -> None:
         """Take up the models where they are. Raises RedisError."""
@@ -161,13 +176,19 @@ class PartitionProjection:
 
     async def _stand_by(self) -> None:
         before = b"not looked yet"
-        while True:
-            now = await self.models.redis.get(self.keys.position)
+        while not _cancelled():
+            now = await self.models.redis.get(self.keys.position) or b""
             generation = await self.models.generation(self.rules.game, self.partition)
             if now == before or generation != self.keys.generation:
                 return
-            before = now if isinstance(now, bytes) else b""
+            before = records.raw(now)
             await asyncio.sleep(random.uniform(_STANDBY_SECONDS, 2 * _STANDBY_SECONDS))
+
+
+def _cancelled() -> bool:
+    """Whether this task was told to end. The Redis client may report that as a lost connection."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _step(found: Sequence[Record], begin: int) -> Sequence[Record]:

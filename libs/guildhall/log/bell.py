@@ -42,7 +42,8 @@ class BellTail:
             if records:
                 return records
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(rung.wait(), LOOK_AGAIN_SECONDS)
+                async with asyncio.timeout(LOOK_AGAIN_SECONDS):
+                    await rung.wait()
 
     async def close(self) -> None:
         """Nothing to end."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import msgspec
 from redis.asyncio import Redis
 
 from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live
@@ -19,7 +18,7 @@ NEWS_LENGTH = 2_000
 
 # KEYS: the stored position, the name of the live generation.
 # ARGV: the position that is expected (empty: none), the generation that must be live (empty: any), the new position,
-# the commands (MessagePack: an array of arrays of strings).
+# the commands, each as the number of its parts and then these.
 _APPLY = """
 if ARGV[2] ~= '' and (redis.call('GET', KEYS[2]) or '1') ~= ARGV[2] then
   return 'generation'
@@ -27,8 +26,11 @@ end
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then
   return 'position'
 end
-for _, command in ipairs(cmsgpack.unpack(ARGV[4])) do
-  redis.call(unpack(command))
+local at = 4
+while at <= #ARGV do
+  local last = at + tonumber(ARGV[at])
+  redis.call(unpack(ARGV, at + 1, last))
+  at = last + 1
 end
 redis.call('SET', KEYS[1], ARGV[3])
 return 'applied'
@@ -134,7 +136,7 @@ class Models:
                 expected,
                 "" if building else keys.generation,
                 position,
-                msgspec.msgpack.encode([[*command] for command in changes.commands]),
+                *(part for command in changes.commands for part in (len(command), *command)),
             ],
         )
         return Outcome(outcome.decode())

@@ -98,6 +98,7 @@ class RedisChild:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(sign)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await process.wait()
                 break
         self.socket.unlink(missing_ok=True)

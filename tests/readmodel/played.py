@@ -1,0 +1,91 @@
+"""Games of the tiny game in a log, without a hall: decided, appended, and kept to compare with."""
+
+from dataclasses import dataclass, field
+from random import Random
+
+from guildhall.kernel.decide import Creation, Decided, create, created_event, decide
+from guildhall.kernel.game import Game
+from guildhall.kernel.ids import decision_id
+from guildhall.log.port import CLAIM_KEY, Appended, Claim, Entry, EventsTopic, ProducerRecord, partition_of
+from guildhall.log.values import encode_claim, encode_entry
+from tests.kernel.tiny.game import RULES
+
+SUBJECTS = ("alice", "bob", "carol")
+
+
+@dataclass
+class Table:
+    """Writes games into a topic as an owner does, one record at a time."""
+
+    topic: EventsTopic
+    random: Random
+    claims: dict[int, int] = field(default_factory=dict)
+    games: dict[str, Game] = field(default_factory=dict, repr=False)
+    snapshots: dict[str, list[bytes]] = field(default_factory=dict, repr=False)
+    """Of each game its snapshot at each version from 1."""
+    bodies: dict[str, list[bytes]] = field(default_factory=dict, repr=False)
+    """Of each game hash and body of each version from 1."""
+
+    async def claim(self, partition: int) -> int:
+        """From here on records count under this claim only."""
+        value = encode_claim(Claim(f"owner-{self.random.getrandbits(32)}", "127.0.0.1:1"))
+        [outcome] = await self.topic.append(partition, [ProducerRecord(CLAIM_KEY, value)])
+        assert isinstance(outcome, Appended)
+        self.claims[partition] = outcome.offset
+        return outcome.offset
+
+    async def create(self, subjects: tuple[str, ...] = SUBJECTS) -> str:
+        """A new game; its id."""
+        game_id = f"game-{self.random.getrandbits(64):x}"
+        created = created_event(RULES, Creation(subjects), game_id, self.random.randbytes(32))
+        game, decided = create(
+            RULES, created, subject=subjects[0], command_id=game_id, payload_hash=bytes(32), at_ms=len(self.games) + 1
+        )
+        self.games[game_id] = game
+        await self._append(game, decided)
+        return game_id
+
+    async def step(self, game_id: str) -> None:
+        """One random command."""
+        game = self.games[game_id]
+        decision = self.random.choice(game.waiting())
+        commands, families = game.legal(decision.seat)
+        members = [member for family in families if (member := family.sample(self.random)) is not None]
+        decided = decide(
+            game,
+            decision.seat,
+            decision_id(decision.version, decision.seat),
+            self.random.choice([*commands, *members]),
+            subject=game.created.subjects[decision.seat],
+            command_id=f"v{game.version}",
+            at_ms=game.at_ms + 1,
+        )
+        await self._append(game, decided)
+
+    async def play(self, games: int, commands: int) -> None:
+        """New games, and so many commands spread over those that are not over."""
+        for _ in range(games):
+            await self.create()
+        for _ in range(commands):
+            open_games = [game_id for game_id, game in self.games.items() if game.ended is None]
+            if not open_games:
+                return
+            await self.step(self.random.choice(open_games))
+
+    async def _append(self, game: Game, decided: Decided) -> None:
+        partition = partition_of(game.game_id, self.topic.partitions)
+        if partition not in self.claims:
+            await self.claim(partition)
+        if self.random.random() < 0.1:
+            # Somebody who does not know that he was deposed: void, for every reader.
+            deposed = self.claims[partition]
+            await self.claim(partition)
+            await self._write(partition, game, decided, deposed)
+        await self._write(partition, game, decided, self.claims[partition])
+        self.snapshots.setdefault(game.game_id, []).append(game.snapshot())
+        self.bodies.setdefault(game.game_id, []).append(decided.hash + decided.body)
+
+    async def _write(self, partition: int, game: Game, decided: Decided, claim: int) -> None:
+        value = encode_entry(Entry(claim, decided.hash, decided.body, game.version))
+        [outcome] = await self.topic.append(partition, [ProducerRecord(game.game_id, value)])
+        assert isinstance(outcome, Appended)

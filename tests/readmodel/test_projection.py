@@ -1,0 +1,245 @@
+"""The models are what the log says, whatever happens to the projection and to Redis."""
+
+import asyncio
+import struct
+import zlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from redis.asyncio import Redis
+
+from guildhall.log.memory import MemoryBroker
+from guildhall.log.port import EventsTopic, Log, ProducerRecord, partition_of
+from guildhall.log.sqlite import open_sqlite
+from guildhall.readmodel import records
+from guildhall.readmodel.child import RedisChild
+from guildhall.readmodel.keys import Keys
+from guildhall.readmodel.records import FEED_BYTES, FEED_VERSIONS, STATE_EVERY, Standing, State, Stopped, Summary
+from services.projection.service import Projection
+from tests.kernel.tiny.game import RULES
+from tests.readmodel.played import SUBJECTS, Table
+
+PARTITIONS = 3
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Log]:
+    opened: Log = MemoryBroker().log() if request.param == "memory" else open_sqlite(tmp_path / "log.sqlite")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def table(log: Log) -> Table:
+    return Table(await log.events(f"guildhall.{RULES.game}.events", PARTITIONS), Random(5))
+
+
+async def caught_up(redis: Redis, topic: EventsTopic) -> None:
+    """Wait until the models have everything that is in the log now."""
+    async with asyncio.timeout(20):
+        for partition in range(topic.partitions):
+            end = await topic.end_offset(partition)
+            while True:
+                stored = await redis.get(Keys(RULES.game, partition).position)
+                if stored is not None and records.decode(stored, records.Progress).next_offset >= end:
+                    break
+                await asyncio.sleep(0.01)
+
+
+async def check(redis: Redis, table: Table) -> None:
+    """Every model of every game, against the games as they were decided."""
+    subjects: dict[str, set[str]] = {}
+    for game_id, game in table.games.items():
+        keys = Keys(RULES.game, partition_of(game_id, PARTITIONS))
+        state = records.decode(await redis.get(keys.state(game_id)), State)
+        assert state.version == game.version
+        assert zlib.decompress(state.snapshot) == table.snapshots[game_id][-1]
+        summary = records.decode(await redis.get(keys.summary(game_id)), Summary)
+        assert (summary.version, summary.changed_ms, summary.subjects) == (game.version, game.at_ms, [*SUBJECTS])
+        assert [d.id for d in summary.waiting] == [f"{d.version}.{d.seat}" for d in game.waiting()]
+        assert (summary.ended is None) is (game.ended is None)
+        feed = {int(version): record for version, record in (await redis.hgetall(keys.feed(game_id))).items()}
+        bodies = table.bodies[game_id]
+        kept = range(max(1, game.version - FEED_VERSIONS + 1), game.version + 1)
+        assert feed == {version: bodies[version - 1] for version in kept}
+        assert state.feed == [len(bodies[version - 1]) for version in kept]
+        states = {int(version): snapshot for version, snapshot in (await redis.hgetall(keys.states(game_id))).items()}
+        assert states.keys() == set(range(STATE_EVERY, game.version + 1, STATE_EVERY))
+        assert all(zlib.decompress(s) == table.snapshots[game_id][v - 1] for v, s in states.items())
+        index = await redis.get(keys.offsets(game_id))
+        offsets = struct.unpack(f">{game.version}q", index)
+        for version, offset in enumerate(offsets, 1):
+            [record] = await table.topic.read(keys.partition, offset, 1)
+            assert record.key == game_id and bodies[version - 1][32:] in record.value
+        for seat in {decision.seat for decision in game.waiting()}:
+            subjects.setdefault(SUBJECTS[seat], set()).add(game_id)
+    for subject in SUBJECTS:
+        found: set[str] = set()
+        mine: set[str] = set()
+        for partition in range(PARTITIONS):
+            keys = Keys(RULES.game, partition)
+            found |= {name.decode() for name in await redis.smembers(keys.decisions(subject))}
+            mine |= {name.decode() for name in await redis.zrange(keys.subject(subject), 0, -1)}
+        assert found == subjects.get(subject, set())
+        assert mine == table.games.keys()
+    await check_standings(redis, table)
+
+
+async def check_standings(redis: Redis, table: Table) -> None:
+    finished = [game for game in table.games.values() if game.ended is not None]
+    for seat, subject in enumerate(SUBJECTS):
+        games = wins = 0
+        for partition in range(PARTITIONS):
+            stored = await redis.hget(Keys(RULES.game, partition).standings, subject)
+            standing = records.decode(stored, Standing) if stored is not None else Standing(0, 0)
+            games, wins = games + standing.games, wins + standing.wins
+        assert (games, wins) == (len(finished), sum(game.ended.ranks[seat] == 1 for game in finished if game.ended))
+
+
+async def test_the_models_are_what_the_log_says(log: Log, redis: Redis, table: Table) -> None:
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await table.play(8, 300)
+    await caught_up(redis, table.topic)
+    await check(redis, table)
+    await projection.close()
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_killed_anywhere_and_started_twice(log: Log, redis: Redis, table: Table, seed: int) -> None:
+    random = Random(seed)
+    running = [Projection([RULES], log, redis) for _ in range(2)]
+    for projection in running:
+        await projection.start()
+    for _ in range(5):
+        await table.play(2, 60)
+        await asyncio.sleep(random.random() * 0.02)
+        victim = random.randrange(2)
+        await running[victim].close()
+        running[victim] = Projection([RULES], log, redis)
+        await running[victim].start()
+    await caught_up(redis, table.topic)
+    await check(redis, table)
+    for projection in running:
+        await projection.close()
+
+
+async def test_redis_flushed_and_gone_back(log: Log, redis: Redis, table: Table) -> None:
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await table.play(4, 100)
+    await caught_up(redis, table.topic)
+    older = {name: await redis.dump(name) async for name in redis.scan_iter()}
+    await table.play(2, 100)
+    await caught_up(redis, table.topic)
+    async with redis.pipeline(transaction=True) as at_once:
+        at_once.flushall()
+        for name, value in older.items():
+            at_once.restore(name, 0, value)
+        await at_once.execute()
+    await table.play(1, 50)
+    await caught_up(redis, table.topic)
+    await check(redis, table)
+    await redis.flushall()
+    await table.play(1, 50)
+    await caught_up(redis, table.topic)
+    await check(redis, table)
+    await projection.close()
+
+
+async def test_redis_killed_and_started_empty(log: Log, server: RedisChild, redis: Redis, table: Table) -> None:
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await table.play(4, 100)
+    await server.stop()
+    await table.play(2, 50)
+    await asyncio.sleep(0.2)
+    await server.start()
+    await table.play(1, 20)
+    await caught_up(redis, table.topic)
+    await check(redis, table)
+    await projection.close()
+
+
+async def test_a_record_that_cannot_be_folded_stops_its_game_alone_and_goes_on_after_the_upgrade(
+    log: Log, redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await table.play(4, 60)
+    victim = next(game_id for game_id, game in table.games.items() if game.version > 4)
+    keys = Keys(RULES.game, partition_of(victim, PARTITIONS))
+    from services.projection import games
+
+    def old_code(rules: object, game: object, body: bytes, digest: bytes) -> object:
+        if digest + body == table.bodies[victim][2]:
+            raise games.Unfoldable("event of an unknown type")
+        return whole(rules, game, body, digest)  # type: ignore[arg-type]
+
+    whole = games.fold
+    monkeypatch.setattr(games, "fold", old_code)
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await caught_up(redis, table.topic)
+    await projection.close()
+    state = records.decode(await redis.get(keys.state(victim)), State)
+    assert state.version == 2
+    assert zlib.decompress(state.snapshot) == table.snapshots[victim][1]
+    stopped = records.decode(await redis.hget(keys.stopped, victim), Stopped)
+    assert (stopped.seq, stopped.last_seq, stopped.why) == (3, table.games[victim].version, "event of an unknown type")
+    monkeypatch.setattr(games, "fold", whole)
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    async with asyncio.timeout(10):
+        while await redis.hexists(keys.stopped, victim):
+            await asyncio.sleep(0.01)
+    await check(redis, table)
+    await projection.close()
+
+
+async def test_a_stored_state_that_cannot_be_read_is_folded_from_the_log(log: Log, redis: Redis, table: Table) -> None:
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await table.play(3, 60)
+    await caught_up(redis, table.topic)
+    await projection.close()
+    victim = next(game_id for game_id, game in table.games.items() if game.ended is None)
+    keys = Keys(RULES.game, partition_of(victim, PARTITIONS))
+    state = records.decode(await redis.get(keys.state(victim)), State)
+    await redis.set(keys.state(victim), records.encode(State(state.version, b"torn", state.feed)))
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await table.step(victim)
+    await table.play(0, 10)
+    await caught_up(redis, table.topic)
+    async with asyncio.timeout(10):
+        while await redis.hexists(keys.stopped, victim):
+            await asyncio.sleep(0.01)
+    await check(redis, table)
+    await projection.close()
+
+
+async def test_a_damaged_record_marks_its_game_until_nothing_is_missing(log: Log, redis: Redis, table: Table) -> None:
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await table.play(2, 10)
+    victim = next(game_id for game_id, game in table.games.items() if game.ended is None)
+    keys = Keys(RULES.game, partition_of(victim, PARTITIONS))
+    await table.topic.append(keys.partition, [ProducerRecord(victim, b"\xff\xff")])
+    await caught_up(redis, table.topic)
+    assert await redis.hexists(keys.stopped, victim)
+    await table.step(victim)
+    await caught_up(redis, table.topic)
+    assert not await redis.hexists(keys.stopped, victim)
+    await check(redis, table)
+    await projection.close()
+
+
+def test_a_feed_keeps_versions_and_bytes_within_bounds() -> None:
+    from services.projection.games import _too_much
+
+    assert _too_much([10] * FEED_VERSIONS) == 0
+    assert _too_much([10] * (FEED_VERSIONS + 3)) == 3
+    assert _too_much([FEED_BYTES, 10]) == 1
+    assert _too_much([10, FEED_BYTES + 1]) == 1
+    assert _too_much([FEED_BYTES // 2, FEED_BYTES // 2, 1]) == 1
