@@ -41,7 +41,7 @@ async def caught_up(redis: Redis, topic: EventsTopic) -> None:
     async with asyncio.timeout(20):
         for partition in range(topic.partitions):
             end = await topic.end_offset(partition)
-            while True:
+            while end:
                 stored = await redis.get(Keys(RULES.game, partition).position)
                 if stored is not None and records.decode(stored, records.Progress).next_offset >= end:
                     break
@@ -200,7 +200,7 @@ async def test_a_record_that_cannot_be_folded_stops_its_game_alone_and_goes_on_a
 async def test_a_stored_state_that_cannot_be_read_is_folded_from_the_log(log: Log, redis: Redis, table: Table) -> None:
     projection = Projection([RULES], log, redis)
     await projection.start()
-    await table.play(3, 60)
+    await table.play(6, 30)
     await caught_up(redis, table.topic)
     await projection.close()
     victim = next(game_id for game_id, game in table.games.items() if game.ended is None)
