@@ -1,0 +1,111 @@
+"""The newest records of a game's partitions, as the projection tells them in Redis, for whoever follows a game here."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from guildhall.log.port import partition_of
+from guildhall.readmodel import records
+from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live
+from guildhall.telemetry import logs
+
+_BLOCK_MS = 1_000
+_COUNT = 500
+_RETRY_SECONDS = 0.5
+
+Listener: TypeAlias = Callable[[int, bytes], None]
+"""Told a version and its record (hash and body); returns at once."""
+
+_log = logs.get("views")
+
+
+class News:
+    """Reads the news of every partition; versions of one game come in order, and may come twice or be left out where
+    Redis lost them.
+    """
+
+    def __init__(self, game: str, partitions: int, redis: Redis) -> None:
+        self.game = game
+        self.partitions = partitions
+        self.redis = redis
+        self._generations = [FIRST_GENERATION] * partitions
+        self._last = [""] * partitions
+        self._listeners: dict[str, Listener] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begin with what comes from now on. Raises RedisError."""
+        for partition in range(self.partitions):
+            await self._find_generation(partition)
+            newest = await self.redis.xrevrange(self.keys(partition).news, count=1)
+            self._last[partition] = _id(newest[0]) if newest else "0-0"
+        self._tasks = [asyncio.create_task(self._read(partition)) for partition in range(self.partitions)]
+
+    async def close(self) -> None:
+        """Read no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def keys(self, partition: int) -> Keys:
+        """Of the partition's live generation."""
+        return Keys(self.game, partition, self._generations[partition])
+
+    def keys_of(self, game_id: str) -> Keys:
+        """Of the partition that a game belongs to."""
+        return self.keys(partition_of(game_id, self.partitions))
+
+    def listen(self, game_id: str, listener: Listener) -> None:
+        """Tell this listener the game's versions; one for a game."""
+        self._listeners[game_id] = listener
+
+    def forget(self, game_id: str) -> None:
+        """Tell nobody that game's versions."""
+        self._listeners.pop(game_id, None)
+
+    async def _read(self, partition: int) -> None:
+        while True:
+            try:
+                answer: Any = await self.redis.xread(
+                    {self.keys(partition).news: self._last[partition]}, count=_COUNT, block=_BLOCK_MS
+                )
+                for entry in _entries(answer):
+                    await self._tell(partition, entry)
+            except (RedisError, OSError) as error:
+                _log.warning("no news", game=self.game, partition=partition, error=str(error))
+                await asyncio.sleep(random.uniform(_RETRY_SECONDS / 2, _RETRY_SECONDS))
+                with contextlib.suppress(RedisError, OSError):
+                    await self._find_generation(partition)
+
+    async def _tell(self, partition: int, entry: Any) -> None:
+        fields = entry[1]
+        if b"moved" in fields:
+            # Ids are offsets in every generation: this one is read on from where the last was left.
+            self._generations[partition] = records.raw(fields[b"moved"]).decode()
+            return
+        self._last[partition] = _id(entry)
+        listener = self._listeners.get(records.raw(fields[b"g"]).decode())
+        if listener is not None:
+            listener(int(fields[b"v"]), records.raw(fields[b"r"]))
+
+    async def _find_generation(self, partition: int) -> None:
+        name = await self.redis.get(live(self.game, partition))
+        self._generations[partition] = records.raw(name).decode() if name is not None else FIRST_GENERATION
+
+
+def _entries(answer: Any) -> list[Any]:
+    """The entries of the one stream that was asked for, in either shape that the client gives."""
+    if not answer:
+        return []
+    streams = list(answer.values()) if isinstance(answer, dict) else [stream[1] for stream in answer]
+    [found] = streams
+    return list(found[0]) if isinstance(answer, dict) and found and isinstance(found[0], list) else list(found)
+
+
+def _id(entry: Any) -> str:
+    return records.raw(entry[0]).decode()
