@@ -4,8 +4,9 @@ A rule is a line of `services/<game>/RULES.md`:
 
     - **AA-41** [Playing an Item 2] a chosen stash item is put revealed into the vacated slot
 
-The number may follow the letters of a series (`TR-D01`). The line ends with `(no behaviour)` if it only describes the box. A test names the rules that it holds with
-`@pytest.mark.rule("AA-41", …)`. Only what pytest really collects, and does not always skip, counts.
+The number may follow the letters of a series (`TR-D01`). A line ends with `(no behaviour)` if it only describes the
+box. A test names the rules that it holds with `@pytest.mark.rule("AA-41", …)`. Only what pytest really collects, and
+does not always skip, counts.
 """
 
 import contextlib

@@ -95,10 +95,8 @@ def test_a_rule_without_behaviour_may_have_a_test() -> None:
 
 
 def test_an_id_may_name_a_series() -> None:
-    text = (
-        "- **CH-D01** [Variant] a first rule\n- **CH-AD10** [name = one | other] a ruling\n- CH-D2 [Variant] not bold\n"
-    )
-    first, ruling, fault = parse("chess", text)
+    lines = "- **CH-D01** [Variant] a rule\n- **CH-AD10** [name = one | other] a ruling\n- CH-D2 [Variant] not bold\n"
+    first, ruling, fault = parse("chess", lines)
     assert isinstance(first, Rule) and isinstance(ruling, Rule)
     assert (first.id, ruling.id, ruling.place) == ("CH-D01", "CH-AD10", "name = one | other")
     assert fault == "chess/RULES.md:3 is not of the form `- **AA-41** [place in the book] text`"
