@@ -7,6 +7,7 @@ A game declares what is secret once, in the types of its hall: fields of type
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
+from types import UnionType
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -33,9 +34,19 @@ def _masker(hint: Any) -> Masker | None:
         return lambda values, bit: [inner(value, bit) for value in values]
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return struct_masker(hint)
+    part = _optional(hint)
+    if part is not None:
+        inside_part = _masker(part)
+        return inside_part and (lambda value, bit: None if value is None else inside_part(value, bit))
     if any(_masker(inner) is not None for inner in get_args(hint)):
         raise TypeError(f"{hint}: a secret place stands in a field, a list or a Struct, so that it can be blinded")
     return None
+
+
+def _optional(hint: Any) -> Any | None:
+    """The type X of a hint `X | None`: a part that some games of a kind have, such as an extension's; else None."""
+    parts = [part for part in get_args(hint) if part is not type(None)]
+    return parts[0] if get_origin(hint) is UnionType and len(parts) == 1 else None
 
 
 def struct_masker(struct: type[msgspec.Struct]) -> Masker | None:
@@ -110,6 +121,10 @@ def _finder(hint: Any) -> Callable[[Any], Iterator[tuple[str, list[int]]]] | Non
     if get_origin(hint) is list:
         inner = _finder(get_args(hint)[0])
         return None if inner is None else lambda values: chain.from_iterable(map(inner, values))
+    part = _optional(hint)
+    if part is not None:
+        inside = _finder(part)
+        return inside and (lambda value: iter(()) if value is None else inside(value))
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         hints = get_type_hints(hint, include_extras=True)
         fields = [(name, find) for name, inner in hints.items() if (find := _finder(inner))]
