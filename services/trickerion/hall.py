@@ -6,10 +6,11 @@ Numbers of components are those of the contract (`component.proto`).
 
 from msgspec import Struct
 
-from guildhall.kernel.cards import EVERYONE, Cards, Hand, Open
+from guildhall.kernel.cards import EVERYONE, FRONT, Cards, Hand, Open
 from guildhall.kernel.v1.structs import GameCreated
-from guildhall.trickerion.v1.structs import Assignment, Character, Location, Member
+from guildhall.trickerion.v1.structs import Character, Location, Member
 from services.trickerion import options, rulings
+from services.trickerion.content import Content
 from services.trickerion.rulings import Rulings
 
 NOBODY = -1
@@ -34,20 +35,6 @@ X = 0
 """The face of a die that offers nothing."""
 THEATER_FLAG = 16
 """A card of the Performance deck carries its back, public, from this bit on."""
-START_FAME = 5
-START_SHARDS = 1
-MARKERS_OF_SYMBOL = 4
-HAND = (3, 2, 2, 2, 0)
-"""Permanent cards of a base hand: Theater, Downtown, Market Row, Workshop, Dark Alley (TR-21)."""
-DARK_ALLEY_HAND = (2, 1, 1, 1, 1)
-"""The same with the Dark Alley (TR-D05)."""
-_HAND_ORDER = (
-    Assignment.THEATER,
-    Assignment.DOWNTOWN,
-    Assignment.MARKET_ROW,
-    Assignment.WORKSHOP,
-    Assignment.DARK_ALLEY,
-)
 
 
 class Hall(Struct, array_like=True):
@@ -123,21 +110,15 @@ class Hall(Struct, array_like=True):
 
 
 def new_hall(created: GameCreated) -> Hall:
-    """The table before anything is chosen, as the game's creation leaves it (TR-16, TR-22, TR-27, TR-33)."""
+    """The table before anything is chosen, as the game's creation leaves it (TR-016, TR-022)."""
     seats = len(created.subjects)
     chosen = {setting.name: setting.value for setting in created.options}
-    dark_alley = options.dark_alley(chosen)
-    hand = sorted(
-        card | EVERYONE
-        for card, copies in zip(_HAND_ORDER, DARK_ALLEY_HAND if dark_alley else HAND, strict=True)
-        for _ in range(copies)
-    )
     team = [ABSENT] * len(Member)
     team[Member.MAGICIAN] = team[Member.FIRST_APPRENTICE] = HOME
     return Hall(
         pack=created.pack_hash,
         rulings=rulings.read({setting.name: setting.value for setting in created.rulings}),
-        dark_alley=dark_alley,
+        dark_alley=options.dark_alley(chosen),
         beginners=options.beginners(chosen),
         phase=0,
         turn=0,
@@ -154,18 +135,18 @@ def new_hall(created: GameCreated) -> Hall:
         removed=[],
         weekday=0,
         magicians=[0] * seats,
-        fame=[START_FAME] * seats,
+        fame=[0] * seats,
         coins=[0] * seats,
-        shards=[START_SHARDS] * seats,
+        shards=[0] * seats,
         advertised=[False] * seats,
         posts=[list(team) for _ in range(seats)],
         inn=[[] for _ in range(seats)],
-        hands=[list(hand) for _ in range(seats)],
+        hands=[[] for _ in range(seats)],
         assigned=[[NOTHING] * len(Member) for _ in range(seats)],
         tricks=[[0] * 4 for _ in range(seats)],
         symbols=[[0] * 4 for _ in range(seats)],
         prepared=[[0] * 4 for _ in range(seats)],
-        supply=[[0] + [MARKERS_OF_SYMBOL] * 4 for _ in range(seats)],
+        supply=[[0] * 5 for _ in range(seats)],
         piles=[[0] * 13 for _ in range(seats)],
         multi=[[0, 0] for _ in range(seats)],
         active=NOBODY,
@@ -267,13 +248,16 @@ def slot_with(hall: Hall, seat: int, trick: int) -> int:
     return hall.tricks[seat].index(trick)
 
 
-def effective(hall: Hall, seat: int, component: int) -> int:
-    """How many of a Component count: a pile on a slot of the Manager's counts one more (TR-80)."""
-    tokens = hall.piles[seat][component]
-    return tokens + 1 if tokens and component in hall.multi[seat] else tokens
+def initiative_slot(hall: Hall, content: Content, seat: int) -> int:
+    """The printed number of a seat's initiative slot; two players stand on 1 and 3 (TR-031, TR-A3)."""
+    return content.initiative_slots[len(hall.initiative)][hall.initiative.index(seat)]
 
 
-def initiative_slot(hall: Hall, seat: int) -> int:
-    """The printed number of a seat's initiative slot; two players stand on 1 and 3 (TR-31)."""
-    place = hall.initiative.index(seat)
-    return 2 * place + 1 if len(hall.initiative) == 2 else place + 1
+def displayed(hall: Hall, card: int) -> int:
+    """Where a Performance card lies on display, from 0. Raises ValueError where it does not."""
+    return hall.display.index(card | EVERYONE)
+
+
+def display_of(hall: Hall) -> list[int]:
+    """The Performance cards on display, from slot 1 on."""
+    return [card & FRONT for card in hall.display]
