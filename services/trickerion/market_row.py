@@ -126,6 +126,8 @@ def why_not(hall: Hall, content: Content, seat: int, ap: int, command: Any) -> R
         cost += command.bargain * hooking.action_ap(hall, content, Action.BARGAIN)
     if ap < cost:
         return Refusal("TOO_FEW_ACTION_POINTS", f"That costs {cost} action points; you have {ap}.", _RULES[kind])
+    if not command.component:
+        return Refusal("NO_COMPONENT", "Name a type of Components.", _RULES[kind])
     match command:
         case Buy():
             return _why_not_buy(hall, content, seat, command)
@@ -148,7 +150,10 @@ def _why_not_buy(hall: Hall, content: Content, seat: int, command: Buy) -> Refus
     if command.manager_slot not in places:
         if command.manager_slot:
             return Refusal("NO_MANAGER_SLOT", "It cannot go onto a slot of the Manager's.", "TR-A43")
-        return Refusal("NO_ROOM", "You have no room for more of that Component.", "TR-077")
+        if hall.piles[seat][command.component]:
+            rule = "TR-081" if command.component in hall.multi[seat] else "TR-078"
+            return Refusal("AT_MOST_THREE", "You have as many of that Component as you may.", rule)
+        return Refusal("NO_ROOM", "You have no slot for another type of Components.", "TR-077")
     if command.amount > places[command.manager_slot]:
         return Refusal("AT_MOST_THREE", "You would have too many of that Component.", "TR-078")
     if command.bargain >= command.amount * stock[command.component]:
