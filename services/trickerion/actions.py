@@ -57,7 +57,11 @@ class Act(Ask, tag="act"):
     EXPECTED: ClassVar[tuple[type, ...]] = (Enhance, EndPlacement, ReturnComponents, ReturnTrick, *_LOCATION_OF)
 
     def asked(self, hall: Hall) -> Sequence[int]:
-        if hall.ap or can_enhance(hall, content_of(hall), self.first) or hooks.of(hall).act_asked(hall, self.seat):
+        if (
+            hall.ap
+            or can_enhance(hall, content_of(hall), self.first)
+            or hooks.of(hall).act_asked(hall, self.seat, self.first)
+        ):
             return (self.seat,)
         return ()
 
@@ -67,7 +71,7 @@ class Act(Ask, tag="act"):
         listed: list[Any] = module.options(hall, content, seat, hall.ap) if module is not None and hall.ap else []
         if can_enhance(hall, content, self.first):
             listed.append(commands.ENHANCE)
-        listed = hooks.of(hall).act_options(hall, content, seat, listed)
+        listed = hooks.of(hall).act_options(hall, content, seat, listed, self.first)
         listed += returns.options(hall, seat)
         listed.append(commands.END_PLACEMENT)
         return listed
@@ -112,10 +116,11 @@ class Act(Ask, tag="act"):
             returns.act(table, seat, command)
             table.then(Act(seat, self.first))
         else:
-            frames = hooks.of(table.hall).act(table, seat, command)
+            hooking = hooks.of(table.hall)
+            frames = hooking.act(table, seat, command)
             if frames is None:
                 frames = LOCATIONS[_LOCATION_OF[type(command)]].act(table, seat, command)
-            table.then(*frames, Act(seat))
+            table.then(*frames, Act(seat, self.first and hooking.is_no_action(command)))
 
 
 def enhance(table: HallTable, seat: int) -> None:

@@ -11,6 +11,7 @@ from guildhall.kernel.v1.structs import GameCreated
 from guildhall.trickerion.v1.structs import Character, Location, Member
 from services.trickerion import options, rulings
 from services.trickerion.content import Content
+from services.trickerion.dark_alley.hall import Alley, AlleyCards, new_alley, new_alley_cards
 from services.trickerion.rulings import Rulings
 
 NOBODY = -1
@@ -29,6 +30,8 @@ IDLE = -3
 
 MEMBERS = range(1, 9)
 APPRENTICES = (Member.FIRST_APPRENTICE, Member.SECOND_APPRENTICE, Member.THIRD_APPRENTICE, Member.ASSISTANTS_APPRENTICE)
+CARD_SLOTS = 6
+"""Slots of the largest Performance card; smaller ones leave the last of them free."""
 ENGINEERS_SLOT = 3
 """The Trick slot of the Engineer's board extension."""
 X = 0
@@ -67,7 +70,7 @@ class Hall(Struct, array_like=True):
     display: Open
     """Performance cards on display, from slot 1 on."""
     stage: list[list[int]]
-    """The markers of each displayed card by slot, see `marker`; 0: the slot is free. Guests come after the slots."""
+    """The markers of each displayed card by slot, see `marker`; 0: nothing. Guests come after CARD_SLOTS of them."""
     performances: Cards
     """The Performance deck; each card shows its back (THEATER_FLAG)."""
     removed: Open
@@ -107,6 +110,10 @@ class Hall(Struct, array_like=True):
     """Its action points that are left."""
     enhanced: bool
     """Whether its Shard was spent."""
+    alley: Alley | None
+    """The Dark Alley, where it is in the game."""
+    alley_cards: AlleyCards | None
+    """Its hidden cards."""
 
 
 def new_hall(created: GameCreated) -> Hall:
@@ -153,6 +160,8 @@ def new_hall(created: GameCreated) -> Hall:
         actor=0,
         ap=0,
         enhanced=False,
+        alley=new_alley(seats, options.prophecies(chosen)) if options.dark_alley(chosen) else None,
+        alley_cards=new_alley_cards() if options.dark_alley(chosen) else None,
     )
 
 

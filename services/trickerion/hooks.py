@@ -53,8 +53,16 @@ class Hooks:
         """A Character was placed; what is asked before it acts."""
         return ()
 
-    def turn_goes_on(self, hall: Hall, seat: int, placed: int) -> bool:
-        """Whether a seat that has placed so many Characters may place or idle another one in the same turn (TR-047)."""
+    def locations(self, hall: Hall, seat: int, member: int, location: int) -> Sequence[int]:
+        """The Locations where a member may be placed; `location` is its card's (TR-048)."""
+        return (location,)
+
+    def after_placement(self, seat: int, placed: int) -> Sequence[Frame]:
+        """What follows when a seat has placed so many Characters in its turn (TR-047)."""
+        return ()
+
+    def turn_goes_on(self, hall: Hall, placed: int) -> bool:
+        """Whether a seat that has placed so many Characters may place or idle another one in the same turn."""
         return False
 
     # --- actions
@@ -71,13 +79,17 @@ class Hooks:
         """What Enhance brings."""
         return content.enhance_ap
 
-    def act_asked(self, hall: Hall, seat: int) -> bool:
+    def act_asked(self, hall: Hall, seat: int, first: bool) -> bool:
         """Whether a Character without action points may still do something free."""
         return False
 
-    def act_options(self, hall: Hall, content: Content, seat: int, options: list[Any]) -> list[Any]:
-        """What a Character that acts may do; `options` is the base game's listing."""
+    def act_options(self, hall: Hall, content: Content, seat: int, options: list[Any], first: bool) -> list[Any]:
+        """What a Character that acts may do; `options` is the base game's listing, `first`: it has done nothing yet."""
         return options
+
+    def is_no_action(self, command: Any) -> bool:
+        """Whether a command of the extension leaves a Character before its first action (TR-A36)."""
+        return False
 
     def act(self, table: "HallTable", seat: int, command: Any) -> Sequence[Frame] | None:
         """Carry out a command of a Character that acts; None: the base game does it."""

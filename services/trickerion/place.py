@@ -9,6 +9,8 @@ from guildhall.kernel.refusal import Refusal
 from guildhall.trickerion.v1.structs import (
     CharacterIdled,
     CharacterPlaced,
+    Decline,
+    Declined,
     MakeIdle,
     Phase,
     PhaseStarted,
@@ -48,35 +50,42 @@ class PlaceTurn(Ask, tag="place"):
 
     ASKS: ClassVar[str] = "place a Character, or make one idle"
     RULE: ClassVar[str] = "TR-047"
-    EXPECTED: ClassVar[tuple[type, ...]] = (Place, MakeIdle, ReturnComponents, ReturnTrick)
+    EXPECTED: ClassVar[tuple[type, ...]] = (Place, MakeIdle, Decline, ReturnComponents, ReturnTrick)
 
     def asked(self, hall: Hall) -> Sequence[int]:
-        return (self.seat,) if READY in hall.posts[self.seat] else ()
+        if READY not in hall.posts[self.seat]:
+            return ()
+        if self.placed and not hooks.of(hall).turn_goes_on(hall, self.placed):
+            return ()
+        return (self.seat,)
 
     def options(self, hall: Hall, seat: int) -> list[Any]:
         content = content_of(hall)
+        hooking = hooks.of(hall)
         posts, assigned = hall.posts[seat], hall.assigned[seat]
-        listed: list[Any] = []
+        listed: list[Any] = [commands.DECLINE] if self.placed else []
         for member in MEMBERS:
             if posts[member] == READY:
                 location = content.assignments[assigned[member] & FRONT].location
-                for slot in town.free_slots(hall, seat, member, location):
-                    listed.append(commands.place(member, slot))
+                for place in hooking.locations(hall, seat, member, location):
+                    listed += [commands.place(member, slot) for slot in town.free_slots(hall, seat, member, place)]
                 listed.append(commands.make_idle(member))
         listed += returns.options(hall, seat)
         return listed
 
     def default(self, hall: Hall, seat: int) -> Any:
-        return commands.make_idle(hall.posts[seat].index(READY))
+        return commands.DECLINE if self.placed else commands.make_idle(hall.posts[seat].index(READY))
 
     def why_not(self, hall: Hall, seat: int, command: Any) -> Refusal:
         if isinstance(command, ReturnComponents | ReturnTrick):
             return returns.why_not(hall, seat, command)
+        if isinstance(command, Decline):
+            return Refusal("PLACE_OR_IDLE", "Place a Character, or make one idle; there is no passing.", "TR-047")
         posts = hall.posts[seat]
         if command.member not in MEMBERS or posts[command.member] != READY:
             return Refusal("NOT_ASSIGNED", "No card lies under that Character, or it was used already.", "TR-045")
         card = content_of(hall).assignments[hall.assigned[seat][command.member] & FRONT]
-        if location_of(command.slot) != card.location:
+        if location_of(command.slot) not in hooks.of(hall).locations(hall, seat, command.member, card.location):
             return Refusal("ANOTHER_LOCATION", f"Its card is for another Location: {card.name}.", "TR-048")
         if in_theater(command.slot):
             return _why_not_day(hall, seat, command.member, command.slot)
@@ -87,16 +96,15 @@ class PlaceTurn(Ask, tag="place"):
             table.emit(CharacterIdled(seat, command.member))
         elif isinstance(command, Place):
             self._place(table, seat, command.member, command.slot)
+        elif isinstance(command, Decline):
+            table.emit(Declined(seat))
         else:
             returns.act(table, seat, command)
             table.then(PlaceTurn(seat, self.placed))
 
     def _place(self, table: HallTable, seat: int, member: int, slot: int) -> None:
         frames = place(table, seat, member, slot)
-        again: tuple[Frame, ...] = ()
-        if hooks.of(table.hall).turn_goes_on(table.hall, seat, self.placed + 1):
-            again = (PlaceTurn(seat, self.placed + 1),)
-        table.then(*frames, *again)
+        table.then(*frames, *hooks.of(table.hall).after_placement(seat, self.placed + 1))
 
 
 def place(table: HallTable, seat: int, member: int, slot: int) -> Sequence[Frame]:
