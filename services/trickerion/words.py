@@ -10,8 +10,11 @@ from guildhall.trickerion.v1.structs import (
     Direction,
     Location,
     Magician,
+    Member,
     PerformanceCard,
+    Slot,
     Symbol,
+    Theater,
     Trick,
     Weekday,
 )
@@ -74,6 +77,32 @@ CHARACTERS: Final[dict[int, str]] = {
     Character.ASSISTANT: "Assistant",
     Character.APPRENTICE: "Apprentice",
 }
+
+MEMBERS: Final[dict[int, str]] = {
+    Member.MAGICIAN: "Magician",
+    Member.ENGINEER: "Engineer",
+    Member.MANAGER: "Manager",
+    Member.ASSISTANT: "Assistant",
+    Member.FIRST_APPRENTICE: "Apprentice",
+    Member.SECOND_APPRENTICE: "second Apprentice",
+    Member.THIRD_APPRENTICE: "third Apprentice",
+    Member.ASSISTANTS_APPRENTICE: "Assistant's Apprentice",
+}
+
+THEATERS: Final[dict[int, str]] = {
+    Theater.RIVERSIDE: "Riverside",
+    Theater.GRAND_MAGORIAN: "Grand Magorian",
+    Theater.MAGNUS_PANTHEON: "Magnus Pantheon",
+}
+
+DICE: Final = ("a Dahlgaard die", "a Dahlgaard die", "an Inn die", "an Inn die", "a Bank die", "a Bank die")
+
+SPECIALISTS: Final[dict[int, str]] = {
+    Character.ENGINEER: "Engineer: a fourth Trick slot, on which Tricks get one marker more; a Shard if you perform",
+    Character.MANAGER: "Manager: two slots on which Components count one more; 3 coins if you perform",
+    Character.ASSISTANT: "Assistant: a slot for an Apprentice without wage; 2 Fame if you perform",
+}
+"""What each Specialist brings (TR-008, TR-130)."""
 
 COMPONENTS: Final[dict[int, str]] = {
     Component.WOOD: "Wood",
@@ -324,7 +353,12 @@ PROPHECIES: Final[tuple[str, ...]] = (
     "Enhance works in the Theater",
     "the lowest free modifier must be taken",
 )
-"""By number, with a blank at 0."""
+"""By number from 1, with a blank at 0; the contract's numbers begin at 201."""
+
+
+def prophecy_text(prophecy: int) -> str:
+    """What a prophecy says."""
+    return PROPHECIES[prophecy - 200] if prophecy else "none"
 
 
 def category_of(trick: int) -> int:
@@ -342,6 +376,35 @@ def location_of(assignment: int) -> int:
     if assignment <= Assignment.DARK_ALLEY:
         return assignment
     return (Location.THEATER, Location.WORKSHOP, Location.DOWNTOWN, Location.MARKET_ROW)[(assignment - 6) // 10]
+
+
+def member_name(member: int) -> str:
+    """A Character of a team: "Magician", "second Apprentice"."""
+    return MEMBERS[member]
+
+
+def slot_name(slot: int) -> str:
+    """Where a Character slot is, with the word before it: "at Downtown", "backstage on Thursday"."""
+    if Slot.THURSDAY_BACKSTAGE_1 <= slot <= Slot.SUNDAY_PERFORMANCE:
+        number = slot - Slot.THURSDAY_BACKSTAGE_1
+        return f"{'on stage' if number % 3 == 2 else 'backstage'} on {WEEKDAYS[number // 3 + 1]}"
+    if slot // 16 == Location.DOWNTOWN:
+        return "Downtown"
+    return f"{'in' if slot // 16 == Location.WORKSHOP else 'at'} the {LOCATIONS[slot // 16]}"
+
+
+def die_name(die: int) -> str:
+    """A die with its article."""
+    return DICE[die]
+
+
+def face_name(die: int, face: int) -> str:
+    """What a die shows."""
+    if not face:
+        return "X"
+    if die < 2:
+        return CATEGORIES.get(face, "?")
+    return CHARACTERS[face] if die < 4 else str(face)
 
 
 def card_name(card: int) -> str:

@@ -4,12 +4,14 @@ Check, listing and sampling all derive from the same data, in one
 canonical order: slots in their order, values in the order of the domain.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from random import Random
 from typing import Any
 
 from msgspec import Struct
+
+from guildhall.kernel.v1 import structs as kernel_v1
 
 
 class Slot(Struct, frozen=True):
@@ -87,3 +89,10 @@ class Family(Struct, frozen=True):
 
 def _within(values: tuple[int, ...], limit: Limit) -> bool:
     return sum(1 for value in values if value in limit.values) <= limit.at_most
+
+
+def received(told: kernel_v1.Family, commands: Mapping[str, type[Any]]) -> Family:
+    """A family as it came over the wire; `commands` are the game's command types by name (`COMMAND_TYPES`)."""
+    slots = tuple(Slot(slot.name, tuple(slot.domain)) for slot in told.slots)
+    limits = tuple(Limit(frozenset(limit.values), limit.at_most) for limit in told.limits)
+    return Family(commands[told.command], told.field, slots, told.min, told.max, limits)
