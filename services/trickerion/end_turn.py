@@ -143,4 +143,4 @@ def move_performance_cards(table: HallTable) -> None:
         table.emit(PerformanceCardRemoved(display_of(hall)[-1]))
     if hall.performances:
         card = hall.performances[-1] & FRONT
-        table.emit(PerformanceCardEntered(card, len(content.performances[card].layout.slots)))
+        table.emit(PerformanceCardEntered(card))

@@ -9,6 +9,7 @@ from guildhall.trickerion.v1 import structs as wire
 from guildhall.trickerion.v1.structs import Assignment, Member
 from services.trickerion.hall import (
     ABSENT,
+    CARD_SLOTS,
     ENGINEERS_SLOT,
     HOME,
     IDLE,
@@ -51,7 +52,7 @@ def performance_deck_shuffled(hall: Hall, e: wire.PerformanceDeckShuffled) -> No
 
 def performance_cards_displayed(hall: Hall, e: wire.PerformanceCardsDisplayed) -> None:
     hall.display = [told(new_card(card), card, EVERYONE) for card in e.cards]
-    hall.stage = [[0] * slots for slots in e.slots]
+    hall.stage = [[0] * CARD_SLOTS for _ in e.cards]
 
 
 def phase_started(hall: Hall, e: wire.PhaseStarted) -> None:
@@ -298,7 +299,7 @@ def performance_card_removed(hall: Hall, e: wire.PerformanceCardRemoved) -> None
 def performance_card_entered(hall: Hall, e: wire.PerformanceCardEntered) -> None:
     card = hall.performances.pop() & FRONT
     hall.display.insert(0, told(card, e.card, EVERYONE))
-    hall.stage.insert(0, [0] * e.slots)
+    hall.stage.insert(0, [0] * CARD_SLOTS)
 
 
 def turn_ended(hall: Hall, e: wire.TurnEnded) -> None:

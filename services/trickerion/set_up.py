@@ -78,14 +78,9 @@ def lay_table(table: HallTable) -> None:
             shown, cards = cards[: seats - 1], cards[seats - 1 :]
         deck += cards[:count]
     deck.reverse()
-    table.emit(PerformanceCardsDisplayed(tuple(shown), tuple(slots_of(content, card) for card in shown)))
+    table.emit(PerformanceCardsDisplayed(tuple(shown)))
     table.emit(PerformanceDeckShuffled(tuple(content.performances[card].theater for card in deck), tuple(deck)))
     hooks.of(hall).table_laid(table)
-
-
-def slots_of(content: Content, card: int) -> int:
-    """How many slots for Trick markers a Performance card has."""
-    return len(content.performances[card].layout.slots)
 
 
 # --- each player's choices

@@ -9,8 +9,6 @@ from guildhall.kernel.cards import Cards, Open
 
 NOBODY = -1
 """No seat."""
-PENDING = 3
-"""Places of pending prophecies: next, second, third."""
 QUICK_ORDER = 4
 """The Quick Order slot, counted after the slots of the Buy area."""
 
@@ -55,8 +53,6 @@ class Alley(Struct, array_like=True):
     """Of the performance that is going on: slot of the own and of the other marker, for each yield stolen."""
     chosen_orders: list[list[int]]
     """Of the performance that is going on: slot of a marker, then its modifiers' positions in the order chosen."""
-    possessed: int
-    """The Performance card that the performer has to perform, or 0."""
     durable: list[list[int]]
     """Tricks of each seat one marker of which may return after the Performance phase."""
     shares: list[int]
@@ -102,7 +98,6 @@ def new_alley(seats: int, with_prophecies: bool) -> Alley:
         premiere=[],
         stolen=[],
         chosen_orders=[],
-        possessed=0,
         durable=[[] for _ in range(seats)],
         shares=[],
         in_stock=[],

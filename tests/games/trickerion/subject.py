@@ -1,0 +1,68 @@
+"""Trickerion as the suites of every game see it."""
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+from guildhall.kernel.blind import places
+from guildhall.kernel.cards import FLAGS, front
+from guildhall.kernel.decide import Creation
+from guildhall.kernel.v1.structs import Undo
+from guildhall.trickerion.v1 import structs as wire
+from services.trickerion.hall import NOTHING, Hall, is_performance_slot, is_pile, location_of, seat_of
+from services.trickerion.rules import RULES
+from tests.suites.subject import Subject
+
+
+def creation(random: Random) -> Creation:
+    """Random players, options and rulings; each value of each as likely as the others of it."""
+    seats = random.choice(RULES.seats)
+    rulings = {ruling.name: random.choice(ruling.values or ()) for ruling in RULES.rulings}
+    options = {"set_up": random.choice(("free", "free", "free", "beginners"))}
+    return Creation([f"player-{n}" for n in range(seats)], options, rulings)
+
+
+def pieces(hall: Hall) -> Any:
+    """Cards, Tricks and Trick markers of the game, wherever they lie."""
+    cards = Counter(front(card) for _, cards in places(hall, Hall) for card in cards if card != NOTHING)
+    tricks = Counter(hall.residence + [trick for own in hall.tricks for trick in own if trick])
+    return cards, tricks, markers(hall) if hall.rulings.revised else None
+
+
+def markers(hall: Hall) -> list[int]:
+    """Trick markers of each seat: in its supply, on its Tricks, on Performance cards (some may have left the game)."""
+    own = [sum(supply) + sum(prepared) for supply, prepared in zip(hall.supply, hall.prepared, strict=True)]
+    for card in hall.stage:
+        for marker in card:
+            if marker:
+                own[seat_of(marker)] += 1 + is_pile(marker)
+    return own
+
+
+def alike(card: int) -> Any:
+    """Assignment cards, Performance cards of one theater, prophecies: what the back of a card tells."""
+    return front(card) // 100, card & FLAGS
+
+
+def weigh(command: Any) -> float:
+    """Random play that performs: it learns, prepares, sets up, and keeps what it has."""
+    match command:
+        case wire.Prepare() | wire.Perform():
+            return 10.0
+        case wire.SetUpTrick():
+            return 4.0
+        case wire.Hire():
+            return 20.0
+        case wire.LearnTrick() | wire.Buy():
+            return 2.0
+        case wire.Place(_, slot) if location_of(slot) == wire.Location.THEATER and is_performance_slot(slot):
+            return 8.0
+        case wire.ReturnTrick() | wire.ReturnComponents():
+            return 0.05
+        case wire.EndPlacement() | wire.MakeIdle() | wire.Order() | wire.SetDie() | Undo():
+            return 0.2
+    return 1.0
+
+
+BASE = Subject(RULES, creation, pieces, max_commands=3_000, weigh=weigh, alike=alike)
+"""The base game."""
