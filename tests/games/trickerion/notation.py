@@ -32,6 +32,7 @@ from guildhall.trickerion.v1.structs import (
     Trick,
 )
 from services.trickerion.content import Content
+from services.trickerion.hall import CARD_SLOTS
 
 SEATS: Final = "abcd"
 DICE: Final = ("dahlgaard_a", "dahlgaard_b", "inn_a", "inn_b", "bank_a", "bank_b")
@@ -100,7 +101,7 @@ def read_place(content: Content, text: str) -> tuple[int, int, int]:
     name, _, cell = place.partition(":")
     card = PerformanceCard[name]
     slots = content.performances[card].layout.slots
-    slot = len(slots) if cell == "guest" else slots.index((int(cell[0]), int(cell[2])))
+    slot = CARD_SLOTS if cell == "guest" else slots.index((int(cell[0]), int(cell[2])))
     return int(card), slot, int(Direction[direction.upper()]) if direction else 0
 
 
