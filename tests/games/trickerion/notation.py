@@ -7,6 +7,7 @@ apprentice_1          a Character by its home: magician engineer manager assista
                       apprentice_4 (the Assistant's slot)
 downtown_1            a Character slot; thursday_1, thursday_2 (backstage), thursday_stage (the Performance slot)
 inn_a                 a die; a face is X, any, a category, a Character, or coins
+p07                   a prophecy
 """
 
 from collections.abc import Callable
@@ -140,6 +141,24 @@ WORDS: Final[dict[str, type[Any]]] = {
     "to": wire.MoveMarker,
     "perform": wire.Perform,
     "house": wire.HouseApprentice,
+    "copy": wire.CopySpecial,
+    "headhunt": wire.Headhunt,
+    "draw": wire.DrawCards,
+    "under": wire.PutUnder,
+    "weave": wire.WeaveFate,
+    "pile": wire.SetUpPile,
+    "guest": wire.InviteGuest,
+    "swap": wire.SwapCards,
+    "street": wire.PerformInStreet,
+    "trick": wire.ChooseTrick,
+    "premiere": wire.ChoosePremiere,
+    "steal": wire.StealYield,
+    "possess": wire.Possess,
+    "component": wire.ChooseComponent,
+    "pay": wire.PayForSale,
+    "give": wire.GiveCard,
+    "stock": wire.OrderIntoStock,
+    "modifiers": wire.OrderModifiers,
 }
 """The first word of each command that has further ones."""
 
@@ -150,9 +169,18 @@ PLAIN: Final = {
     "end": wire.EndPlacement(),
     "fame": wire.TakeLinkBonus(Resource.FAME),
     "coins": wire.TakeLinkBonus(Resource.COINS),
+    "keep": wire.KeepBonus(),
+    "point": wire.TakeActionPoint(),
+    "bonus": wire.UseBonus(),
+    "ability": wire.UseAbility(),
+    "second": wire.HireSecond(),
+    "fortune": wire.TellFortune(),
     "undo": Undo(),
 }
 """The commands that are always said in the same words."""
+
+ASSIGNED: Final = (wire.PutUnder, wire.GiveCard)
+"""Commands whose card is an Assignment card; in the others it is a Performance card."""
 
 _PLAIN_WORDS: Final = {command: words for words, command in PLAIN.items()}
 _WORD_OF: Final = {kind: word for word, kind in WORDS.items()}
@@ -163,6 +191,9 @@ _READ: Final[dict[str, Callable[[str], int]]] = {
     "character": _read(Character),
     "component": _read(Component),
     "location": _read(Location),
+    "deck": _read(Location),
+    "first": _read(PerformanceCard),
+    "second": _read(PerformanceCard),
     "prophecy": _read(Prophecy),
     "resource": _read(Resource),
     "member": MEMBER_OF.__getitem__,
@@ -176,6 +207,9 @@ _WRITE: Final[dict[str, Callable[[int], str]]] = {
     "character": lambda value: word(Character(value)),
     "component": lambda value: word(Component(value)),
     "location": lambda value: word(Location(value)),
+    "deck": lambda value: word(Location(value)),
+    "first": lambda value: PerformanceCard(value).name,
+    "second": lambda value: PerformanceCard(value).name,
     "prophecy": lambda value: word(Prophecy(value)),
     "resource": lambda value: word(Resource(value)),
     "member": lambda value: MEMBERS[Member(value)],
@@ -193,7 +227,9 @@ def say(content: Content, command: Any) -> str:
     words = [_WORD_OF[type(command)]]
     for field in command.__struct_fields__:
         value = getattr(command, field)
-        if field == "card":
+        if field == "card" and isinstance(command, ASSIGNED):
+            words.append(word(Assignment(value)))
+        elif field == "card":
             slot = getattr(command, "slot", None)
             direction = getattr(command, "direction", 0)
             words.append(PerformanceCard(value).name if slot is None else write_place(content, value, slot, direction))
@@ -205,7 +241,7 @@ def say(content: Content, command: Any) -> str:
             words.append(write_face(command.die, value))
         elif field == "die" and isinstance(command, wire.LearnTrick):
             words.append(NO_DIE if value == 2 else DICE[value])
-        elif field == "bargain":
+        elif field == "bargain" and isinstance(command, wire.Buy):
             words += ["bargain", str(value)] if value else []
         elif field == "manager_slot":
             words += ["manager"] if value else []
@@ -213,6 +249,8 @@ def say(content: Content, command: Any) -> str:
             words += ["for", word(Component(value))] if value else []
         elif field == "components":
             words += [word(Component(component)) for component in value]
+        elif field == "order":
+            words += map(str, value)
         else:
             words.append(_WRITE[field](value) if field in _WRITE else str(value))
     return " ".join(words)
@@ -226,6 +264,10 @@ def hear(content: Content, text: str) -> Any:
     kind = WORDS[first]
     if kind is wire.PickComponents:
         return kind(tuple(int(Component[name.upper()]) for name in rest))
+    if kind is wire.OrderModifiers:
+        return kind(tuple(map(int, rest)))
+    if kind is wire.ChooseComponent:
+        return kind(int(Component[rest[0].upper()]), "manager" in rest)
     if kind is wire.Buy:
         bargain = int(rest[rest.index("bargain") + 1]) if "bargain" in rest else 0
         return kind(int(Component[rest[0].upper()]), int(rest[1]), bargain, "manager" in rest)
@@ -235,7 +277,9 @@ def hear(content: Content, text: str) -> Any:
     fields = kind.__struct_fields__
     said = iter(rest)
     for field in fields:
-        if field == "card":
+        if field == "card" and kind in ASSIGNED:
+            values.append(int(Assignment[next(said).upper()]))
+        elif field == "card":
             name = next(said)
             values += read_place(content, name)[: len(fields) - len(values)] if ":" in name else [PerformanceCard[name]]
         elif len(values) > fields.index(field):

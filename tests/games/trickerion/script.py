@@ -30,10 +30,12 @@ from guildhall.trickerion.v1.structs import (
     Assignment,
     Character,
     Component,
+    Location,
     Magician,
     Member,
     PerformanceCard,
     Phase,
+    Prophecy,
     Symbol,
     Trick,
 )
@@ -83,6 +85,7 @@ from tests.suites.knowledge import Watchers
 SEED: Final = bytes(32)
 CONTENT: Final[Content] = PACKS[PACK_HASH]
 REVISED: Final = {"edition": "revised_2019"}
+ALLEY: Final = {"dark_alley": "true"}
 NO_DICE: Final = "X X / X X / X X"
 MAGICIANS: Final = ("master_of_chains", "mechaniker", "great_optico", "yoruba_spiritmaster")
 """Who plays at seats a to d unless a script says otherwise; favorites are escape, mechanical, optical, spiritual."""
@@ -200,6 +203,8 @@ class Table:
     stage     "a/linking_rings@R08:0.0>down": markers on them; a seat that does not own the Trick gets it
     buy, order, quick    the market, "-" where a slot is open
     order_of  seats in the order of initiative
+    specials    special cards that lie on top of their decks, the top ones first; the others lie below
+    prophecies  active, pending, top of the pile: "p01 / p11 p22 p14 / p05"; the others lie below
     """
 
     def __init__(
@@ -217,6 +222,8 @@ class Table:
         turn: int = 1,
         rulings: dict[str, str] | None = None,
         options: dict[str, str] | None = None,
+        specials: str = "",
+        prophecies: str = "- / p23 p17 p13 / p10",
         **seats: Seat,
     ) -> None:
         assert set(seats) == set(SEATS[:players]), "a seat that the game has not"
@@ -241,6 +248,25 @@ class Table:
         owned = {trick for tricks in hall.tricks for trick in tricks}
         levels = 3 if hall.dark_alley else 2
         hall.residence = [t for t in range(1, 49) if t not in owned and CONTENT.tricks[t].level <= levels]
+
+        if hall.alley is not None:
+            self._alley(specials, prophecies)
+
+    def _alley(self, specials: str, prophecies: str) -> None:
+        hall = self.hall
+        assert hall.alley is not None and hall.alley_cards is not None
+        taken = {card & FRONT for cards in (*hall.hands, *hall.assigned) for card in cards}
+        top = [int(Assignment[name.upper()]) for name in reversed(specials.split())]
+        for location in range(1, 5):
+            left = [card for card in CONTENT.special_deck(location) if card not in taken and card not in top]
+            hall.alley_cards.decks[location] = left + [c for c in top if CONTENT.assignments[c].location == location]
+        if hall.alley.with_prophecies:
+            parts = prophecies.replace("-", "").split("/")
+            active, pending, pile = ([int(Prophecy[name.upper()]) for name in part.split()] for part in parts)
+            hall.alley.active = [card | EVERYONE for card in active]
+            hall.alley.pending = [card | EVERYONE for card in pending]
+            rest = [card for card in range(Prophecy.P01, Prophecy.P27 + 1) if card not in (*active, *pending, *pile)]
+            hall.alley_cards.pile = rest + pile[::-1]
 
     def _seat(self, number: int, told: Seat) -> None:
         hall = self.hall
@@ -413,6 +439,20 @@ class Script:
                     pile = "+" if is_pile(one) else ""
                     found.append(f"{SEATS[seat_of(one)]}/{word(Trick(trick_of(one)))}@{where}{pile}")
         return " ".join(sorted(found))
+
+    @property
+    def prophecies(self) -> str:
+        """Active and pending prophecies: "p01 / p11 p22 p14"; "-" where there is none."""
+        alley = self.hall.alley
+        assert alley is not None
+        parts = ([word(Prophecy(card & FRONT)) for card in cards] for cards in (alley.active, alley.pending))
+        return " / ".join(" ".join(part) or "-" for part in parts)
+
+    def special_deck(self, location: str) -> str:
+        """A deck of special cards from its top."""
+        assert self.hall.alley_cards is not None
+        cards = self.hall.alley_cards.decks[Location[location.upper()]]
+        return " ".join(word(Assignment(card & FRONT)) for card in reversed(cards))
 
     @property
     def ranks(self) -> list[int]:
@@ -686,4 +726,4 @@ def spectator(script: Script) -> wire.View:
     return view
 
 
-__all__ = ["CONTENT", "DICE", "REVISED", "Player", "Script", "Table", "new_game", "seat", "spectator"]
+__all__ = ["ALLEY", "CONTENT", "DICE", "REVISED", "Player", "Script", "Table", "new_game", "seat", "spectator"]
