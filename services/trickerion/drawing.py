@@ -12,6 +12,7 @@ from rich.text import Text
 from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Direction, Location, View
 from services.trickerion import links
+from services.trickerion.appraisal import missing
 from services.trickerion.content import Content, Yield
 from services.trickerion.words import (
     ARROWS,
@@ -397,15 +398,6 @@ def _team(view: View, player: tr.Player) -> Text:
     return text
 
 
-def met(content: Content, player: tr.Player, trick: int) -> bool:
-    """Whether a player's Components are enough for a Trick (TR-080, TR-093)."""
-    have = {
-        pile.component: min(content.component_limit, pile.amount + content.multi_bonus * pile.manager_slot)
-        for pile in player.piles
-    }
-    return all(have.get(component, 0) >= count for component, count in content.tricks[trick].needs)
-
-
 def needs(content: Content, trick: int) -> str:
     """What a Trick needs: "3 Wood, 1 Saw"."""
     return ", ".join(f"{count} {COMPONENTS[component]}" for component, count in content.tricks[trick].needs)
@@ -419,7 +411,7 @@ def _tricks(content: Content, player: tr.Player) -> Text:
         text.append(f"{SYMBOLS[own.symbol]} {TRICKS[own.trick]}", style="bold")
         text.append(f" {LETTERS[category_of(own.trick)]}{level_of(own.trick)} {'●' * own.markers}")
         text.append(" Engineer's slot" if own.slot == 3 else "", style="dim")
-        enough = "✓" if met(content, player, own.trick) else "✗"
+        enough = "✗" if missing(content, player, own.trick) else "✓"
         text.append(f"\n  {needs(content, own.trick)} {enough}", style="dim")
         text.append(f"\n  {trick.ap} AP for {counted(trick.markers, 'marker')}: {brief(trick.yields)}", style="dim")
     return text or Text("No Tricks", style="dim")

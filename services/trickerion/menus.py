@@ -8,8 +8,9 @@ from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Component, Location, Resource, Slot, View
 from services.trickerion import links
+from services.trickerion.appraisal import missing
 from services.trickerion.content import Content
-from services.trickerion.drawing import Name, Person, met, needs, people, tops
+from services.trickerion.drawing import Name, Person, needs, people, tops
 from services.trickerion.words import (
     ABILITIES,
     CATEGORIES,
@@ -196,7 +197,7 @@ class Menus:
     def _trick(self, trick: int) -> str:
         """A Trick with what decides about it."""
         card = self.content.tricks[trick]
-        enough = "" if met(self.content, self.me, trick) else " (not there)"
+        enough = " (not there)" if missing(self.content, self.me, trick) else ""
         given = amounts(card.yields.fame, card.yields.coins, card.yields.shards)
         return f"{TRICKS[trick]}, level {card.level}: {needs(self.content, trick)}{enough}; yields {given}"
 
