@@ -11,7 +11,6 @@ END_PLACEMENT = wire.EndPlacement()
 
 choose_magician = cache(wire.ChooseMagician)
 pick_trick = cache(wire.PickTrick)
-pick_components = cache(wire.PickComponents)
 pick_specialist = cache(wire.PickSpecialist)
 place = cache(wire.Place)
 make_idle = cache(wire.MakeIdle)

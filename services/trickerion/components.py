@@ -46,6 +46,11 @@ def rooms(hall: Hall, content: Content, seat: int, component: int) -> list[tuple
     if tokens:
         room = most_tokens(hall, content, component in hall.multi[seat]) - tokens
         return [(False, room)] if room > 0 else []
+    return rooms_for_new(hall, content, seat)
+
+
+def rooms_for_new(hall: Hall, content: Content, seat: int) -> list[tuple[bool, int]]:
+    """The same for any type that is not owned (TR-077)."""
     places = []
     normal = board_slot_free(hall, content, seat)
     if normal:

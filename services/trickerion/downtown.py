@@ -1,6 +1,7 @@
 """Downtown: Dahlgaard's Residence, the Inn and the Bank (TR-057 to TR-072)."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 from guildhall.kernel.frames import Frame
@@ -23,7 +24,7 @@ from guildhall.trickerion.v1.structs import (
 )
 from services.trickerion import commands, hooks, money
 from services.trickerion.asking import Ask, HallTable
-from services.trickerion.content import ANY_CATEGORY, Action, Content
+from services.trickerion.content import ANY_CATEGORY, PACKS, Action, Content
 from services.trickerion.hall import (
     ABSENT,
     APPRENTICES,
@@ -54,9 +55,15 @@ def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
     if ap >= cost(hall, content, Action.REROLL_DIE):
         listed += _REROLLS
     if ap >= cost(hall, content, Action.SET_DIE):
-        for die, shown in enumerate(hall.dice):
-            listed += [commands.set_die(die, face) for face in content.dice[die].results if face != shown]
+        listed += _set_dice(hall.pack, tuple(hall.dice))
     return listed
+
+
+@lru_cache(maxsize=4096)
+def _set_dice(pack: bytes, dice: tuple[int, ...]) -> list[SetDie]:
+    """Every die with every face that it does not show (TR-072, TR-A38)."""
+    results = [die.results for die in PACKS[pack].dice]
+    return [commands.set_die(die, face) for die, shown in enumerate(dice) for face in results[die] if face != shown]
 
 
 _REROLLS = tuple(commands.reroll_die(die) for die in range(6))
@@ -82,9 +89,9 @@ def free_trick_slots(hall: Hall, seat: int) -> list[int]:
     return [normal]
 
 
-def learnable(hall: Hall, content: Content, seat: int) -> list[LearnTrick]:
-    """Every Trick that can be learnt, with every die (TR-058, TR-061 to TR-064)."""
-    if not free_trick_slots(hall, seat):
+def learnable(hall: Hall, content: Content, seat: int, room: bool = False) -> list[LearnTrick]:
+    """Every Trick that can be learnt, with every die (TR-058, TR-061 to TR-064); `room`: a slot will be free."""
+    if not room and not free_trick_slots(hall, seat):
         return []
     most = hall.fame[seat] + hall.coins[seat]
     own = favorite(hall, content, seat)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from guildhall.kernel.cards import EVERYONE, FRONT, Cards, Hand, Open
 from guildhall.kernel.v1.structs import GameCreated
-from guildhall.trickerion.v1.structs import Character, Location, Member
+from guildhall.trickerion.v1.structs import Character, Location, Member, Slot
 from services.trickerion import options, rulings
 from services.trickerion.content import Content
 from services.trickerion.dark_alley.hall import Alley, AlleyCards, new_alley, new_alley_cards
@@ -230,10 +230,11 @@ def in_theater(post: int) -> bool:
 
 def theater_day(hall: Hall, seat: int) -> int:
     """The weekday on which a seat's Characters stand in the Theater; 0 where none does (TR-102)."""
-    for post in hall.posts[seat]:
-        if post >> 4 == Location.THEATER:
-            return weekday_of(post)
-    return 0
+    slot = next(filter(_THEATER_SLOTS.__contains__, hall.posts[seat]), None)
+    return 0 if slot is None else weekday_of(slot)
+
+
+_THEATER_SLOTS = frozenset(slot for slot in Slot if slot >> 4 == Location.THEATER)
 
 
 def specialist_at(hall: Hall, seat: int, member: int) -> bool:

@@ -1,6 +1,7 @@
 """The Market Row: Buy with Bargain, Order, Quick Order (TR-073 to TR-089)."""
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from guildhall.kernel.frames import Frame
@@ -16,7 +17,7 @@ from guildhall.trickerion.v1.structs import (
 )
 from services.trickerion import commands, hooks, money
 from services.trickerion.asking import HallTable
-from services.trickerion.components import rooms
+from services.trickerion.components import rooms, rooms_for_new
 from services.trickerion.content import Action, Content
 from services.trickerion.hall import Hall
 
@@ -30,15 +31,15 @@ def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
     left = ap - cost(hall, content, Action.BUY)
     if left >= 0:
         bargain_ap = cost(hall, content, Action.BARGAIN)
+        piles, coins = hall.piles[seat], hall.coins[seat]
+        new = rooms_for_new(hall, content, seat)
         for component, price in prices(hall, content).items():
-            listed += buys(hall, content, seat, component, price, left // bargain_ap)
+            for manager_slot, room in rooms(hall, content, seat, component) if piles[component] else new:
+                listed += buys(component, manager_slot, min(room, content.buy_most), price, coins, left // bargain_ap)
     if ap >= cost(hall, content, Action.ORDER):
-        slots = [slot for slot, ordered in enumerate(hall.order_area) if not ordered]
-        if slots:
-            listed += [commands.order(component, slot) for component in orderable(hall, content) for slot in slots]
+        listed += orders(tuple(hall.order_area), orderable(hall, content))
     if ap >= cost(hall, content, Action.QUICK_ORDER):
-        quick = hall.quick_order
-        listed += [commands.quick_order(c) for c in range(1, len(content.components)) if c != quick]
+        listed += quick_orders(hall.quick_order, len(content.components))
     return listed
 
 
@@ -61,16 +62,14 @@ def quick_price(hall: Hall, content: Content, component: int) -> int:
     return hooking.quick_price(hall, content, hooking.price(hall, content, component))
 
 
-def buys(hall: Hall, content: Content, seat: int, component: int, price: int, bargains: int) -> list[Buy]:
-    """Every number of a Component that can be bought, with every useful Bargain (TR-073, TR-082, TR-083)."""
-    coins = hall.coins[seat]
-    listed = []
-    for manager_slot, room in rooms(hall, content, seat, component):
-        for amount in range(1, min(room, content.buy_most) + 1):
-            total = amount * price
-            for bargain in range(max(0, total - coins), min(bargains, total - 1) + 1):
-                listed.append(commands.buy(component, amount, bargain, manager_slot))
-    return listed
+@lru_cache(maxsize=8192)
+def buys(component: int, manager_slot: bool, most: int, price: int, coins: int, bargains: int) -> list[Buy]:
+    """Every number of a Component that can be paid, with every useful Bargain (TR-073, TR-082, TR-083)."""
+    return [
+        commands.buy(component, amount, bargain, manager_slot)
+        for amount in range(1, most + 1)
+        for bargain in range(max(0, amount * price - coins), min(bargains, amount * price - 1) + 1)
+    ]
 
 
 def buy(table: HallTable, seat: int, component: int, amount: int, total: int, manager_slot: bool) -> None:
@@ -88,10 +87,23 @@ def pay(table: HallTable, seat: int, coins: int) -> None:
 # --- Order
 
 
-def orderable(hall: Hall, content: Content) -> list[int]:
+def orderable(hall: Hall, content: Content) -> tuple[int, ...]:
     """Components that may be ordered (TR-084, TR-C5)."""
-    barred = {*hall.order_area, *hall.buy_area} if hall.rulings.order_excludes_buy_area else hall.order_area
-    return [component for component in range(1, len(content.components)) if component not in barred]
+    barred = hall.order_area + hall.buy_area if hall.rulings.order_excludes_buy_area else hall.order_area
+    return tuple([component for component in range(1, len(content.components)) if component not in barred])
+
+
+@lru_cache(maxsize=8192)
+def orders(order_area: tuple[int, ...], components: tuple[int, ...]) -> list[Order]:
+    """Each of these Components onto each open slot."""
+    slots = [slot for slot, ordered in enumerate(order_area) if not ordered]
+    return [commands.order(component, slot) for component in components for slot in slots]
+
+
+@cache
+def quick_orders(lying: int, components: int) -> list[QuickOrder]:
+    """Each Component but the one that lies on the Quick Order slot (TR-086, TR-A38, TR-A39)."""
+    return [commands.quick_order(component) for component in range(1, components) if component != lying]
 
 
 def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:

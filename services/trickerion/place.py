@@ -12,6 +12,7 @@ from guildhall.trickerion.v1.structs import (
     Decline,
     Declined,
     MakeIdle,
+    Member,
     Phase,
     PhaseStarted,
     Place,
@@ -64,11 +65,16 @@ class PlaceTurn(Ask, tag="place"):
         hooking = hooks.of(hall)
         posts, assigned = hall.posts[seat], hall.assigned[seat]
         listed: list[Any] = [commands.DECLINE] if self.placed else []
+        free: dict[tuple[int, bool], list[int]] = {}
         for member in MEMBERS:
             if posts[member] == READY:
                 location = content.assignments[assigned[member] & FRONT].location
-                for place in hooking.locations(hall, seat, member, location):
-                    listed += [commands.place(member, slot) for slot in town.free_slots(hall, seat, member, place)]
+                for at in hooking.locations(hall, seat, member, location):
+                    key = (at, member == Member.MAGICIAN)
+                    if key not in free:
+                        free[key] = town.unoccupied(hall, seat, *key)
+                    slots = hooking.place_slots(hall, seat, member, free[key])
+                    listed += [commands.place(member, slot) for slot in slots]
                 listed.append(commands.make_idle(member))
         listed += returns.options(hall, seat)
         return listed
@@ -127,6 +133,6 @@ def _why_not_day(hall: Hall, seat: int, member: int, slot: int) -> Refusal:
         if any(in_theater(post) for post in hall.posts[seat]):
             return Refusal("ANOTHER_WEEKDAY", "Your Characters stand on another weekday.", "TR-102")
         return Refusal("WEEKDAY_OCCUPIED", "An opponent occupies that weekday.", "TR-103")
-    if is_performance_slot(slot) and member != 1:
+    if is_performance_slot(slot) and member != Member.MAGICIAN:
         return Refusal("MAGICIANS_ONLY", "Only Magicians stand on a Performance slot.", "TR-105")
     return Refusal("SLOT_TAKEN", "That slot is taken.", "TR-048")

@@ -1,5 +1,6 @@
 """What a player may give back at own decisions: Components and Tricks (TR-065, TR-066, TR-079, TR-A37)."""
 
+from functools import lru_cache
 from typing import Any
 
 from guildhall.kernel.refusal import Refusal
@@ -11,18 +12,19 @@ from services.trickerion.hall import Hall
 COMMANDS = (ReturnComponents, ReturnTrick)
 
 
-def options(hall: Hall, seat: int) -> list[Any]:
+def options(hall: Hall, seat: int) -> tuple[Any, ...]:
     """Every own pile, by number, and every own Trick."""
-    listed: list[Any] = [
+    return _options(tuple(hall.piles[seat]), tuple(hall.tricks[seat]))
+
+
+@lru_cache(maxsize=4096)
+def _options(piles: tuple[int, ...], tricks: tuple[int, ...]) -> tuple[Any, ...]:
+    components = [
         commands.return_components(component, amount)
-        for component, tokens in enumerate(hall.piles[seat])
-        if tokens
+        for component, tokens in enumerate(piles)
         for amount in range(1, tokens + 1)
     ]
-    for trick in hall.tricks[seat]:
-        if trick:
-            listed.append(commands.return_trick(trick))
-    return listed
+    return (*components, *(commands.return_trick(trick) for trick in tricks if trick))
 
 
 def why_not(hall: Hall, seat: int, command: ReturnComponents | ReturnTrick) -> Refusal:

@@ -1,6 +1,7 @@
 """Set-up: the table, then each player's choices, then initiative (TR-012 to TR-033)."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import ClassVar
 
@@ -31,7 +32,7 @@ from guildhall.trickerion.v1.structs import (
 from services.trickerion import commands, hooks, money
 from services.trickerion.asking import Ask, HallTable, content_of
 from services.trickerion.components import meets
-from services.trickerion.content import Content
+from services.trickerion.content import PACKS, Content
 from services.trickerion.hall import ABSENT, ENGINEERS_SLOT, Hall, initiative_slot
 from services.trickerion.turn import Turn
 from services.trickerion.workshop import markers_for, prepare
@@ -128,12 +129,14 @@ def take_first_game(table: HallTable, seat: int) -> None:
         table.emit(TrickTaken(seat, game.engineer_trick, ENGINEERS_SLOT, SYMBOLS[1]))
 
 
-def component_choices(content: Content, barred: Sequence[int] = ()) -> list[PickComponents]:
+@cache
+def component_choices(pack: bytes, barred: tuple[int, ...] = ()) -> list[PickComponents]:
     """Every way to take Components worth the starting coins: two Basic or one Advanced (TR-019, TR-A30)."""
+    content = PACKS[pack]
     worth = content.starting_components
     types = [number for number in range(1, len(content.components)) if number not in barred]
     return [
-        commands.pick_components(chosen)
+        PickComponents(chosen)
         for count in range(worth, 0, -1)
         for chosen in combinations_with_replacement(types, count)
         if sum(content.components[component].price for component in chosen) == worth
@@ -148,7 +151,7 @@ class StartingComponents(Ask, tag="starting_components"):
     EXPECTED: ClassVar[tuple[type, ...]] = (PickComponents,)
 
     def options(self, hall: Hall, seat: int) -> Iterable[PickComponents]:
-        return component_choices(content_of(hall))
+        return component_choices(hall.pack)
 
     def why_not(self, hall: Hall, seat: int, command: PickComponents) -> Refusal:
         return Refusal("WORTH_TWO_COINS", "Take two Basic Components, the lower first, or an Advanced one.", "TR-A30")
@@ -224,12 +227,12 @@ class ManagerComponents(Ask, tag="manager_components"):
         return () if hall.posts[self.seat][Member.MANAGER] == ABSENT else (self.seat,)
 
     def options(self, hall: Hall, seat: int) -> list[PickComponents]:
-        owned = [component for component, tokens in enumerate(hall.piles[seat]) if tokens]
-        return component_choices(content_of(hall), owned)
+        owned = tuple(component for component, tokens in enumerate(hall.piles[seat]) if tokens)
+        return component_choices(hall.pack, owned)
 
     def default(self, hall: Hall, seat: int) -> PickComponents:
         options = self.options(hall, seat)
-        metal = commands.pick_components((Component.METAL, Component.METAL))
+        metal = PickComponents((Component.METAL, Component.METAL))
         return metal if metal in options else options[0]
 
     def why_not(self, hall: Hall, seat: int, command: PickComponents) -> Refusal:

@@ -1,5 +1,6 @@
 """The Character slots of the town: which a Character may take, and the action points that it has there."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from guildhall.trickerion.v1.structs import Character, Location
@@ -24,6 +25,7 @@ def slots_at(pack: bytes, location: int, players: int) -> tuple[int, ...]:
     return tuple(location << 4 | number for number in PACKS[pack].places[location].open_slots(players))
 
 
+@cache
 def day_slots(weekday: int, magician: bool) -> tuple[int, ...]:
     """The Slots of a weekday: two backstage, and for a Magician the Performance slot (TR-105)."""
     first = 62 + 3 * weekday
@@ -31,31 +33,29 @@ def day_slots(weekday: int, magician: bool) -> tuple[int, ...]:
 
 
 def free_slots(hall: Hall, seat: int, member: int, location: int) -> list[int]:
-    """Where a member may be placed at a Location (TR-048, TR-090, TR-102, TR-103)."""
-    if location == Location.THEATER:
-        magician = member == Character.MAGICIAN
-        taken = hall.posts[seat]
-        slots = [slot for day in open_days(hall, seat) for slot in day_slots(day, magician) if slot not in taken]
-    elif location == Location.WORKSHOP:
-        taken = hall.posts[seat]
-        slots = [slot for slot in slots_at(hall.pack, location, len(hall.fame)) if slot not in taken]
-    else:
-        posts = hall.posts
-        slots = [
-            slot
-            for slot in slots_at(hall.pack, location, len(hall.fame))
-            if not any(slot in seats_posts for seats_posts in posts)
-        ]
+    """Where a member may be placed at a Location."""
+    slots = unoccupied(hall, seat, location, member == Character.MAGICIAN)
     return hooks.of(hall).place_slots(hall, seat, member, slots)
 
 
-def open_days(hall: Hall, seat: int) -> tuple[int, ...]:
+def unoccupied(hall: Hall, seat: int, location: int, magician: bool) -> list[int]:
+    """The slots of a Location that are open and free for a seat (TR-048, TR-090, TR-102, TR-103, TR-105)."""
+    own = hall.posts[seat]
+    if location == Location.THEATER:
+        return [slot for day in open_days(hall, seat) for slot in day_slots(day, magician) if slot not in own]
+    if location == Location.WORKSHOP:
+        return [slot for slot in slots_at(hall.pack, location, len(hall.fame)) if slot not in own]
+    taken = set().union(*hall.posts)
+    return [slot for slot in slots_at(hall.pack, location, len(hall.fame)) if slot not in taken]
+
+
+def open_days(hall: Hall, seat: int) -> Sequence[int]:
     """The weekdays on which a seat's Characters may stand: the one where they do, or any without opponents."""
     own = theater_day(hall, seat)
     if own:
         return (own,)
-    others = {theater_day(hall, other) for other in range(len(hall.fame)) if other != seat}
-    return tuple(day for day in WEEKDAYS if day not in others)
+    taken = set().union(*hall.posts)
+    return [day for day in WEEKDAYS if taken.isdisjoint(day_slots(day, True))]
 
 
 def slot_ap(content: Content, slot: int) -> int:

@@ -7,6 +7,7 @@ A game declares what is secret once, in the types of its hall: fields of type
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
@@ -77,14 +78,13 @@ def blinder(hall: type[msgspec.Struct]) -> Callable[[Any, int | None], Any]:
 
 
 class Glance:
-    """A blind hall whose places are blinded when they are first looked at.
+    """A blind hall whose places are blinded when they are first looked at; what is public is read from the hall.
 
-    Most decisions look at few places: measured with Arcane Alley, 3 players, random play,
-    this saves 15 % of a command against blinding the whole hall for each question.
+    Most decisions look at few places: docs/decisions/0008.
     """
 
     __slots__ = ("_bit", "_hall")
-    _MASKERS: ClassVar[dict[str, Masker | None]]
+    _MASKERS: ClassVar[dict[str, Masker]]
 
     def __init__(self, hall: Any, viewer: int | None) -> None:
         self._hall = hall
@@ -92,9 +92,9 @@ class Glance:
 
     def __getattr__(self, name: str) -> Any:
         mask = self._MASKERS.get(name)
-        value = getattr(self._hall, name)
-        if mask is not None:
-            value = mask(value, self._bit)
+        if mask is None:
+            raise AttributeError(f"a hall has no field {name!r}")
+        value = mask(getattr(self._hall, name), self._bit)
         setattr(self, name, value)
         return value
 
@@ -102,8 +102,9 @@ class Glance:
 def glancer(hall: type[msgspec.Struct]) -> type[Glance]:
     """The class whose `Glance(hall, viewer)` answers like `blind(hall, viewer)`, field by field."""
     hints = get_type_hints(hall, include_extras=True)
-    fields = {name: _masker(hint) for name, hint in hints.items()}
-    return type("Glance", (Glance,), {"__slots__": tuple(hints), "_MASKERS": fields})
+    secret = {name: mask for name, hint in hints.items() if (mask := _masker(hint)) is not None}
+    public = {name: property(attrgetter(f"_hall.{name}")) for name in hints if name not in secret}
+    return type("Glance", (Glance,), {"__slots__": tuple(secret), "_MASKERS": secret, **public})
 
 
 def places(value: Any, hint: Any) -> Iterator[tuple[str, list[int]]]:

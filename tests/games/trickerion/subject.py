@@ -9,9 +9,12 @@ from guildhall.kernel.cards import FLAGS, front
 from guildhall.kernel.decide import Creation
 from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as wire
+from services.trickerion.content import FIRST_SPECIAL, PACK_HASH, PACKS
 from services.trickerion.hall import NOTHING, Hall, is_performance_slot, is_pile, location_of, seat_of
 from services.trickerion.rules import RULES
 from tests.suites.subject import Subject
+
+CONTENT = PACKS[PACK_HASH]
 
 
 def creation(random: Random) -> Creation:
@@ -40,8 +43,14 @@ def markers(hall: Hall) -> list[int]:
 
 
 def alike(card: int) -> Any:
-    """Assignment cards, Performance cards of one theater, prophecies: what the back of a card tells."""
-    return front(card) // 100, card & FLAGS
+    """What everybody can tell of an unknown card by its place: it is Permanent, a special one of a Location, a
+    Performance card of a theater, or a prophecy."""
+    face = front(card)
+    if face < FIRST_SPECIAL:
+        return "permanent"
+    if face < len(CONTENT.assignments):
+        return CONTENT.assignments[face].location
+    return face // 100, card & FLAGS
 
 
 def weigh(command: Any) -> float:
