@@ -126,10 +126,8 @@ class RestOfEndTurn(Frame, tag="rest_of_end_turn"):
 def orders_arrive(table: HallTable) -> None:
     """Ordered Components replace those of the same slot in the Buy area; the Quick Order slot is emptied (TR-140)."""
     hall = table.hall
-    hook = hooks.of(hall)
-    hook.before_orders(table)
-    orders = hook.arriving(hall, hall.order_area)
-    table.emit(OrdersArrived(_replaced(hall.buy_area, orders)))
+    hooks.of(hall).before_orders(table)
+    table.emit(OrdersArrived(_replaced(hall.buy_area, hall.order_area)))
 
 
 def _replaced(stock: Sequence[int], orders: Sequence[int]) -> tuple[int, ...]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from guildhall.kernel.frames import Frame
 from guildhall.kernel.refusal import Refusal
-from guildhall.trickerion.v1.structs import CardsAssigned
+from guildhall.trickerion.v1.structs import CardsAssigned, DarkAlleyView
 from services.trickerion.content import Content, Yield
-from services.trickerion.hall import Hall
+from services.trickerion.hall import Hall, trick_of
 
 if TYPE_CHECKING:
     from services.trickerion.asking import HallTable
@@ -129,10 +129,6 @@ class Hooks:
 
     # --- Theater
 
-    def may_lie_with(self, hall: Hall, seat: int, same: int) -> bool:
-        """Whether a seat may set up a marker on a card with so many own ones of its symbol (TR-109)."""
-        return not same
-
     def trick_set_up(self, table: "HallTable", seat: int, trick: int) -> None:
         """A seat has set up a Trick; its links are not made yet."""
 
@@ -145,13 +141,9 @@ class Hooks:
         """
         return bonuses
 
-    def link_shards(self, hall: Hall, seat: int) -> int:
+    def link_shards(self, hall: Hall, content: Content) -> int:
         """How many Shards a link in a Shard circle brings the seat that made it (TR-113)."""
         return 1
-
-    def after_set_up(self, hall: Hall, seat: int) -> Sequence[Frame]:
-        """What is asked after a Set Up and its link bonuses."""
-        return ()
 
     # --- Performance
 
@@ -167,9 +159,9 @@ class Hooks:
         """What is asked after a performer's card is known, before yields are paid."""
         return ()
 
-    def trick_yield(self, hall: Hall, content: Content, marker: int, printed: Yield) -> Yield:
-        """A Trick's own yield, before modifiers."""
-        return printed
+    def trick_yield(self, hall: Hall, content: Content, markers: Sequence[int], slot: int) -> Yield:
+        """The own yield of the Trick in a slot of the performed card, before modifiers."""
+        return content.tricks[trick_of(markers[slot])].yields
 
     def yield_day(self, hall: Hall, owner: int, performer: int, day: int) -> int:
         """The weekday whose modifier an owner's Tricks have; `day` is by the rules (TR-124 to TR-127)."""
@@ -179,15 +171,19 @@ class Hooks:
         """(Fame, coins) by which a weekday changes each Trick's yield."""
         return content.days[day].fame, content.days[day].coins
 
-    def modifiers(self, hall: Hall, performer: int, marker: int, day: tuple[int, int]) -> list[tuple[int, int]]:
-        """All (Fame, coins) that change the yield of a Trick, as they act in order; `day` is the weekday's."""
+    def modifiers(
+        self, hall: Hall, performer: int, markers: Sequence[int], slot: int, day: tuple[int, int]
+    ) -> list[tuple[int, int]]:
+        """(Fame, coins) of all that changes the yield of the Trick in a slot, in order; `day` is the weekday's."""
         return [day]
 
-    def final_yield(self, hall: Hall, marker: int, modified: Yield) -> Yield:
-        """What the owner receives of a performed Trick."""
+    def final_yield(
+        self, hall: Hall, content: Content, markers: Sequence[int], slot: int, performer: int, modified: Yield
+    ) -> Yield:
+        """What the owner receives of the Trick in a slot."""
         return modified
 
-    def performer_bonus(self, hall: Hall, bonus: Yield) -> Yield:
+    def performer_bonus(self, hall: Hall, content: Content, bonus: Yield) -> Yield:
         """What a performer receives of one bonus."""
         return bonus
 
@@ -207,12 +203,14 @@ class Hooks:
     def before_orders(self, table: "HallTable") -> None:
         """Ordered Components are about to arrive (TR-140)."""
 
-    def arriving(self, hall: Hall, orders: list[int]) -> list[int]:
-        """The Components of the Order area that arrive, by slot; 0: none."""
-        return orders
-
     def turn_ended(self, table: "HallTable") -> None:
         """Posters are back and the turn counter has advanced; what else ends with the turn."""
+
+    # --- the view
+
+    def view(self, hall: Hall) -> DarkAlleyView | None:
+        """The extension's part of a view of a blind hall."""
+        return None
 
     # --- final scoring
 

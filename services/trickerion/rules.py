@@ -4,14 +4,31 @@ from typing import Final
 
 from guildhall.kernel.rules import Rules
 from guildhall.trickerion.v1 import structs
-from services.trickerion import actions, assign, downtown, end_turn, performance, place, scoring, set_up, theater, turn
+from services.trickerion import (
+    actions,
+    assign,
+    downtown,
+    end_turn,
+    hooks,
+    performance,
+    place,
+    scoring,
+    set_up,
+    theater,
+    turn,
+)
 from services.trickerion.content import PACK_HASH, PACKS
+from services.trickerion.dark_alley.evolve import EVOLVE as DARK_ALLEY_EVOLVE
+from services.trickerion.dark_alley.frames import FRAMES as DARK_ALLEY_FRAMES
+from services.trickerion.dark_alley.hooks import DarkAlleyHooks
 from services.trickerion.evolve import EVOLVE
 from services.trickerion.hall import Hall, new_hall
 from services.trickerion.options import OPTIONS, check_setup
 from services.trickerion.rulings import RULINGS
 from services.trickerion.scoring import ranks
 from services.trickerion.view import view
+
+hooks.extend(DarkAlleyHooks())
 
 RULES: Final = Rules(
     game="trickerion",
@@ -54,6 +71,7 @@ RULES: Final = Rules(
         end_turn.House,
         end_turn.RestOfEndTurn,
         scoring.FinalScoring,
+        *DARK_ALLEY_FRAMES,
     ),
     hall=Hall,
     wire=structs,
@@ -61,7 +79,7 @@ RULES: Final = Rules(
     pack_hash=PACK_HASH,
     new_hall=new_hall,
     first=set_up.SetUp,
-    evolve=EVOLVE,
+    evolve=EVOLVE | DARK_ALLEY_EVOLVE,
     view=view,
     ranks=ranks,
     check_setup=check_setup,

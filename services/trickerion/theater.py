@@ -61,15 +61,17 @@ def _move_commands(places: tuple[Place, ...], card: int) -> tuple[MoveMarker, ..
     return tuple(MoveMarker(card, slot, direction) for slot, direction in places)
 
 
-def set_ups(hall: Hall, content: Content, seat: int) -> list[SetUpTrick]:
-    """Every Set Up of a seat by the rules of marker placement (TR-106, TR-108, TR-109)."""
-    may_lie_with = hooks.of(hall).may_lie_with
+def set_ups(hall: Hall, content: Content, seat: int, most_same: int = 0) -> list[SetUpTrick]:
+    """Every Set Up of a seat by the rules of marker placement (TR-106, TR-108, TR-109).
+
+    On a card lie at most `most_same` markers of the same seat and symbol already.
+    """
     cards = list(zip(display_of(hall), hall.stage, strict=True))
     found: list[SetUpTrick] = []
     for trick, symbol, prepared in zip(hall.tricks[seat], hall.symbols[seat], hall.prepared[seat], strict=True):
         if prepared:
             for card, markers in cards:
-                if may_lie_with(hall, seat, same_symbol(markers, seat, symbol)):
+                if same_symbol(markers, seat, symbol) <= most_same:
                     commands = _set_up_commands(content.performances[card].layout.places, trick, card)
                     found += [command for command in commands if not markers[command.slot]]
     return found
@@ -115,8 +117,7 @@ def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:
     hook = hooks.of(table.hall)
     if type(command) is SetUpTrick:
         money.spend_ap(table, hook.action_ap(table.hall, table.content, Action.SET_UP))
-        frames = set_up(table, seat, command.trick, command.card, command.slot, command.direction)
-        return (*frames, *hook.after_set_up(table.hall, seat))
+        return set_up(table, seat, command.trick, command.card, command.slot, command.direction)
     money.spend_ap(table, hook.action_ap(table.hall, table.content, Action.RESCHEDULE))
     return (RescheduleTo(seat, command.card, command.slot),)
 
@@ -141,7 +142,7 @@ def make_links(table: HallTable, seat: int, card: int, slot: int) -> list[Frame]
         other = links.across(layout, circle, slot)
         table.emit(LinkMade(seat, card, slot, other))
         if layout.circles[circle].shard:
-            money.gain_shards(table, seat, hook.link_shards(hall, seat), Cause.LINK)
+            money.gain_shards(table, seat, hook.link_shards(hall, content), Cause.LINK)
             if seat_of(markers[other]) != seat:
                 money.gain_shards(table, seat_of(markers[other]), 1, Cause.LINK)
         paying = markers[other if hall.rulings.bonus_by_neighbour else slot]

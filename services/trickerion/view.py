@@ -14,6 +14,7 @@ from guildhall.trickerion.v1.structs import (
     TeamMember,
     View,
 )
+from services.trickerion import hooks
 from services.trickerion.asking import content_of
 from services.trickerion.content import Content
 from services.trickerion.end_turn import wages
@@ -58,6 +59,7 @@ def view(hall: Hall, viewer: int | None) -> View:
         placement=None if hall.active == NOBODY else _placement(hall),
         weekday=hall.weekday,
         derived=Derived(tuple(_derived(hall, content, seat) for seat in seats)),
+        dark_alley=hooks.of(hall).view(hall),
     )
 
 

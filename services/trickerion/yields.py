@@ -32,24 +32,32 @@ def changed(printed: int, changes: Iterable[int], skip_absent: bool) -> int:
     return printed
 
 
-def yield_of(hall: Hall, content: Content, performer: int, marker: int) -> Yield:
-    """What the owner of a performed marker receives: the Trick's yield, modified (TR-123 to TR-128)."""
+def changes_of(hall: Hall, content: Content, performer: int, card: int, slot: int) -> list[tuple[int, int]]:
+    """(Fame, coins) of all that changes the yield of the marker in a slot, as it acts in order (TR-124 to TR-127)."""
     hook = hooks.of(hall)
-    owner = seat_of(marker)
+    markers = hall.stage[displayed(hall, card)]
+    owner = seat_of(markers[slot])
     day = hook.yield_day(hall, owner, performer, theater_day(hall, owner) or theater_day(hall, performer))
-    own = hook.trick_yield(hall, content, marker, content.tricks[trick_of(marker)].yields)
-    changes = hook.modifiers(hall, performer, marker, hook.day_modifier(hall, content, day))
+    return hook.modifiers(hall, performer, markers, slot, hook.day_modifier(hall, content, day))
+
+
+def yield_of(hall: Hall, content: Content, performer: int, card: int, slot: int) -> Yield:
+    """What the owner of the marker in a slot of a performed card receives (TR-123 to TR-128)."""
+    hook = hooks.of(hall)
+    markers = hall.stage[displayed(hall, card)]
+    own = hook.trick_yield(hall, content, markers, slot)
+    changes = changes_of(hall, content, performer, card, slot)
     skip = hall.rulings.skip_absent_yield
     fame = changed(own.fame, (fame for fame, _ in changes), skip)
     coins = changed(own.coins, (coins for _, coins in changes), skip)
-    return hook.final_yield(hall, marker, Yield(fame, coins, own.shards))
+    return hook.final_yield(hall, content, markers, slot, performer, Yield(fame, coins, own.shards))
 
 
 def yields(hall: Hall, content: Content, performer: int, card: int) -> list[TrickYield]:
     """What each marker on a performed card brings its owner, guests' markers too (TR-122)."""
     return [
-        TrickYield(seat_of(marker), trick_of(marker), yield_of(hall, content, performer, marker))
-        for marker in hall.stage[displayed(hall, card)]
+        TrickYield(seat_of(marker), trick_of(marker), yield_of(hall, content, performer, card, slot))
+        for slot, marker in enumerate(hall.stage[displayed(hall, card)])
         if marker
     ]
 
@@ -66,4 +74,4 @@ def bonuses(hall: Hall, content: Content, performer: int, card: int) -> list[Yie
             found.append(content.characters[kind_of(member)].bonus)
     found.append(content.performances[card].bonus)
     hook = hooks.of(hall)
-    return [hook.performer_bonus(hall, bonus) for bonus in found]
+    return [hook.performer_bonus(hall, content, bonus) for bonus in found]
