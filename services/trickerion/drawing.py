@@ -33,6 +33,7 @@ from services.trickerion.words import (
     face_name,
     level_of,
     member_name,
+    prophecy_text,
     signed,
     slot_name,
 )
@@ -252,6 +253,8 @@ def town(view: View, content: Content, who: Sequence[Person], width: int) -> Ren
         lines.add_row(LOCATIONS[location], _slots(view, content, who, location, there))
         if location in offers:
             lines.add_row("", offers[location])
+        elif view.dark_alley is not None:
+            lines.add_row("", _dark_alley(view.dark_alley))
     workshops = [
         (seat, member)
         for slot in (tr.Slot.WORKSHOP_1, tr.Slot.WORKSHOP_2)
@@ -304,6 +307,21 @@ def _market(view: View, content: Content) -> Text:
     ordered = [f"{COMPONENTS[c]} for slot {slot}" for slot, c in enumerate(view.order_area, 1) if c]
     if ordered:
         text.append(f" · ordered: {', '.join(ordered)}")
+    return text
+
+
+def _dark_alley(alley: tr.DarkAlleyView) -> Text:
+    """The prophecies and the special decks."""
+    text = Text(f"Prophecy: {prophecy_text(alley.active)}", style="magenta")
+    for place, prophecy in zip(("next", "second", "third"), alley.pending, strict=False):
+        text.append(f"\n  {place}: {prophecy_text(prophecy)}", style="dim")
+    decks = ", ".join(f"{len(deck.cards)} {LOCATIONS[deck.location]}" for deck in alley.decks)
+    text.append(f"\nSpecial cards: {decks}", style="dim")
+    for draw in alley.drawn:
+        cards = ", ".join(assignment_name(card) for card in draw.cards)
+        text.append(f"\nDrawn of {LOCATIONS[draw.deck]}: {cards}", style="cyan")
+    if alley.in_stock:
+        text.append(f"\nIn stock this turn: {', '.join(COMPONENTS[c] for c in alley.in_stock)}")
     return text
 
 

@@ -10,22 +10,24 @@ from guildhall.trickerion.v1.structs import Component, Location, Resource, Slot,
 from services.trickerion import links
 from services.trickerion.appraisal import missing
 from services.trickerion.content import Content
+from services.trickerion.dark_alley import labels
 from services.trickerion.drawing import Name, Person, needs, people, tops
 from services.trickerion.words import (
     ABILITIES,
     CATEGORIES,
     COMPONENTS,
+    DICE,
     DIRECTIONS,
     MAGICIANS,
     SPECIALISTS,
     SYMBOLS,
     TRICKS,
     amounts,
+    an,
     assignment_name,
     card_name,
     category_of,
     counted,
-    die_name,
     face_name,
     listed,
     location_of,
@@ -84,14 +86,16 @@ class Menus:
         self.who: list[Person] = people(view, name)
         self.seat = view.game.viewer_seat or 0 if view.game is not None else 0
         self.me = view.players[self.seat]
+        self._steals: list[tr.StealYield] = []
 
     def of(self, kind: str, options: Sequence[Any]) -> Any:
         """The menu of a decision of that kind."""
         families = [option for option in options if isinstance(option, Family)]
         if families:
             return AssignMenu(families[0], ())
-        question = QUESTIONS.get(kind, kind.replace("_", " ").capitalize() + "?")
+        question = (QUESTIONS | labels.QUESTIONS).get(kind, kind.replace("_", " ").capitalize() + "?")
         commands = [option for option in options if type(option) is not Undo]
+        self._steals = [command for command in commands if isinstance(command, tr.StealYield)]
         return _tree(question, [(self.path(kind, command), command) for command in commands])
 
     def path(self, kind: str, command: Any) -> Path:
@@ -126,21 +130,22 @@ class Menus:
             case tr.HouseApprentice(member=member):
                 extension = member == tr.Member.ASSISTANTS_APPRENTICE
                 return ("on the Assistant's slot, without wage" if extension else "on the board",)
-        return self._downtown(command) or self._market(command) or self._workshop(command) or self._theater(command)
+        towns = self._downtown(command) or self._market(command) or self._workshop(command) or self._theater(command)
+        return towns or labels.path(self, command) or (str(command),)
 
     def _downtown(self, command: Any) -> Path:
         match command:
             case tr.LearnTrick(trick=trick, die=die):
-                by = f"by the die that shows {face_name(die, self.view.dice[die])}" if die < 2 else "without a die"
+                by = f"by {self._die(die)}" if die < 2 else "without a die"
                 return ("learn a Trick", CATEGORIES[category_of(trick)], self._trick(trick) + self._gap(trick), by)
             case tr.ChooseTrickSlot(slot=slot):
                 return ("on the Engineer's slot" if slot == 3 else "on the board",)
             case tr.ChooseSymbol(symbol=symbol):
                 return (SYMBOLS[symbol],)
             case tr.Hire(die=die):
-                return (f"hire: {face_name(die, self.view.dice[die])}",)
+                return (f"hire {an(face_name(die, self.view.dice[die]))}",)
             case tr.TakeCoins(die=die):
-                return (f"take {face_name(die, self.view.dice[die])} coins",)
+                return (f"take {face_name(die, self.view.dice[die])} coins of {DICE[die]}",)
             case tr.RerollDie(die=die):
                 return ("roll a die again", self._die(die))
             case tr.SetDie(die=die, face=face):
@@ -175,17 +180,17 @@ class Menus:
     def _theater(self, command: Any) -> Path:
         match command:
             case tr.SetUpTrick(trick=trick, card=card, slot=slot, direction=direction):
-                spot = self._spot(trick, card, slot, direction)
-                return ("set up a Trick", self._prepared(trick), f"on {self._card(card)}", *spot)
+                spot = self.spot(trick, card, slot, direction)
+                return ("set up a Trick", self._prepared(trick), f"on {self.card(card)}", *spot)
             case tr.Reschedule(card=card, slot=slot):
-                return ("move a marker", f"{self._marker(card, slot)} on {card_name(card)}, slot {slot + 1}")
+                return ("move a marker", f"{self.marker(card, slot)} on {card_name(card)}, slot {slot + 1}")
             case tr.MoveMarker(card=card, slot=slot, direction=direction):
-                return (f"to {self._card(card)}", f"slot {slot + 1}", f"its category {DIRECTIONS[direction]}")
+                return (f"to {self.card(card)}", f"slot {slot + 1}", f"its category {DIRECTIONS[direction]}")
             case tr.TakeLinkBonus(resource=resource):
                 return ("Fame" if resource == Resource.FAME else "coins",)
             case tr.Perform(card=card):
-                return (f"{self._card(card)}: {self._performance(card)}",)
-        return (str(command),)
+                return (f"{self.card(card)}: {self._performance(card)}",)
+        return ()
 
     # --- the parts of a path
 
@@ -211,15 +216,17 @@ class Menus:
         return f"{member_name(member)} ({assignment_name(card)})" if card else member_name(member)
 
     def _slot(self, slot: int) -> str:
-        location = slot // 16
-        if location == Location.THEATER:
-            if (slot - Slot.THURSDAY_BACKSTAGE_1) % 3 == 2:
-                return f"{slot_name(slot)}, to perform"
-            return f"{slot_name(slot)} ({signed(self.content.days[(slot - Slot.THURSDAY_BACKSTAGE_1) // 3 + 1].ap)} AP)"
-        return f"{slot_name(slot)} ({signed(self.content.places[location].slots[slot % 16 - 1].ap)} AP)"
+        location, number = slot // 16, slot % 16
+        if location != Location.THEATER:
+            points = self.content.places[location].slots[number - 1].ap
+            return f"{slot_name(slot)}, slot {number} ({signed(points)} AP)"
+        day, place = divmod(slot - Slot.THURSDAY_BACKSTAGE_1, 3)
+        if place == 2:
+            return f"{slot_name(slot)}, to perform"
+        return f"{slot_name(slot)}, slot {place + 1} ({signed(self.content.days[day + 1].ap)} AP)"
 
     def _die(self, die: int) -> str:
-        return f"{die_name(die)} that shows {face_name(die, self.view.dice[die])}"
+        return f"{DICE[die]}, which shows {face_name(die, self.view.dice[die])}"
 
     def _priced(self, component: int, more: int = 0) -> str:
         """A Component with the printed price of one; 1 more where only the Quick Order slot has it (TR-088)."""
@@ -231,19 +238,21 @@ class Menus:
         category = CATEGORIES[category_of(trick)]
         return f"{TRICKS[trick]} ({category}, {counted(markers, 'marker')})"
 
-    def _card(self, card: int) -> str:
+    def card(self, card: int) -> str:
         """A Performance card with its place and its bonus."""
         number = next((place for place, shown in enumerate(self.view.display, 1) if shown.card == card), 0)
         bonus = self.content.performances[card].bonus
         return f"{number} {card_name(card)} ({amounts(bonus.fame, bonus.coins, bonus.shards)})"
 
-    def _marker(self, card: int, slot: int) -> str:
-        shown = next(shown for shown in self.view.display if shown.card == card)
-        marker = next(marker for marker in shown.markers if marker.slot == slot)
+    def marker(self, card: int, slot: int) -> str:
+        shown = next((shown for shown in self.view.display if shown.card == card), None)
+        marker = next((marker for marker in shown.markers if marker.slot == slot), None) if shown is not None else None
+        if marker is None:
+            return "a marker"
         owner = "" if marker.seat == self.seat else f"{self.who[marker.seat].name}'s "
         return owner + TRICKS[marker.trick]
 
-    def _spot(self, trick: int, card: int, slot: int, direction: int) -> Path:
+    def spot(self, trick: int, card: int, slot: int, direction: int) -> Path:
         """A slot, and how the marker would lie there, with the links that it would make."""
         layout = self.content.performances[card].layout
         shown = next(shown for shown in self.view.display if shown.card == card)
@@ -252,9 +261,20 @@ class Menus:
         made = []
         for circle in links.links_of(layout, tops(self.content, shown), slot, top):
             shard = ", a Shard" if layout.circles[circle].shard else ""
-            made.append(f"{self._marker(card, links.across(layout, circle, slot))}{shard}")
+            made.append(f"{self.marker(card, links.across(layout, circle, slot))}{shard}")
         words = f"{CATEGORIES[category]} {DIRECTIONS[direction]}"
         return (f"slot {slot + 1}", f"{words}: links with {listed(made)}" if made else words)
+
+    def performed(self) -> int:
+        """The Performance card from which yields can be stolen: markers lie there as the commands say."""
+        for shown in self.view.display:
+            owners = {marker.slot: marker.seat for marker in shown.markers}
+            if all(
+                owners.get(steal.own_slot) == self.seat and owners.get(steal.slot, self.seat) != self.seat
+                for steal in self._steals
+            ):
+                return int(shown.card)
+        return 0
 
     def _performance(self, card: int) -> str:
         shown = next(shown for shown in self.view.display if shown.card == card)

@@ -5,10 +5,12 @@ from typing import Any, Final
 
 from guildhall.kernel.v1 import structs as kernel
 from guildhall.trickerion.v1 import structs as tr
+from services.trickerion.dark_alley.sentences import CLAUSES as ALLEY_CLAUSES
 from services.trickerion.telling import Clause, Narrator
 from services.trickerion.words import (
     CHARACTERS,
     COMPONENTS,
+    DICE,
     DIRECTIONS,
     MAGICIANS,
     SYMBOLS,
@@ -19,7 +21,6 @@ from services.trickerion.words import (
     assignment_name,
     card_name,
     counted,
-    die_name,
     face_name,
     listed,
     member_name,
@@ -173,11 +174,11 @@ def components_gained(t: Narrator, event: tr.ComponentsGained) -> Clause:
 
 
 def die_rerolled(t: Narrator, event: tr.DieRerolled) -> Clause:
-    return t.do(event.seat, "roll", f"{die_name(event.die)} again: {face_name(event.die, event.face)}")
+    return t.do(event.seat, "roll", f"{DICE[event.die]} again: {face_name(event.die, event.face)}")
 
 
 def die_set(t: Narrator, event: tr.DieSet) -> Clause:
-    return t.do(event.seat, "turn", f"{die_name(event.die)} to {face_name(event.die, event.face)}")
+    return t.do(event.seat, "turn", f"{DICE[event.die]} to {face_name(event.die, event.face)}")
 
 
 def hired(t: Narrator, event: tr.CharacterHired) -> Clause:
@@ -376,4 +377,4 @@ CLAUSES: Final[dict[type, Callable[[Narrator, Any], Clause | None]]] = {
 class Teller(Narrator):
     """Tells a game of Trickerion, with or without the Dark Alley."""
 
-    CLAUSES = CLAUSES
+    CLAUSES = CLAUSES | ALLEY_CLAUSES

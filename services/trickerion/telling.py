@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from guildhall.trickerion.v1.structs import View
+from services.trickerion.hall import CARD_SLOTS
 from services.trickerion.words import TRICKS, card_name, listed
 
 
@@ -20,10 +21,12 @@ class Clause(NamedTuple):
 
 @dataclass
 class Memory:
-    """What a teller remembers of one version: the markers on Performance cards, for these have no other name."""
+    """What a teller remembers of one version: what events name by its place alone."""
 
     markers: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """(seat, Trick) by Performance card and slot."""
+    pending: list[int] = field(default_factory=lambda: [0, 0, 0])
+    """Prophecies that are pending: next, second, third."""
 
 
 class Narrator:
@@ -52,7 +55,8 @@ class Narrator:
         for card in view.display:
             for marker in card.markers:
                 markers[int(card.card), marker.slot] = (marker.seat, int(marker.trick))
-        self.now = Memory(markers)
+        pending = [0, 0, 0] if view.dark_alley is None else [int(prophecy) for prophecy in view.dark_alley.pending]
+        self.now = Memory(markers, pending)
         self._then[version] = deepcopy(self.now)
 
     def go_back(self, version: int) -> None:
@@ -97,13 +101,19 @@ class Narrator:
         self.now.markers[card, slot] = (seat, trick)
 
     def put_beside(self, card: int, seat: int, trick: int) -> None:
-        """A marker lies beside the slots of that card now; slots are at most ten."""
-        slot = max([10, *(slot + 1 for other, slot in self.now.markers if other == card)])
+        """A guest's marker lies beside the slots of that card now, after those that lie there already."""
+        slot = CARD_SLOTS
+        while (card, slot) in self.now.markers:
+            slot += 1
         self.put(card, slot, seat, trick)
 
     def taken(self, card: int, slot: int) -> tuple[int, int]:
-        """The marker that lay there, taken up: (seat, Trick)."""
-        return self.now.markers.pop((card, slot), (-1, 0))
+        """The marker that lay there, taken up: (seat, Trick). Guests that lay after it move up."""
+        marker = self.now.markers.pop((card, slot), (-1, 0))
+        while slot >= CARD_SLOTS and (card, slot + 1) in self.now.markers:
+            self.now.markers[card, slot] = self.now.markers.pop((card, slot + 1))
+            slot += 1
+        return marker
 
     def cleared(self, card: int) -> None:
         """No marker lies on that card any more."""
@@ -112,6 +122,12 @@ class Narrator:
     def trick_left(self, seat: int, trick: int) -> None:
         """No marker stands for that Trick any more."""
         self.now.markers = {place: marker for place, marker in self.now.markers.items() if marker != (seat, trick)}
+
+    def trick_replaced(self, seat: int, old: int, new: int) -> None:
+        """Markers that stood for a Trick stand for another one."""
+        for place, marker in self.now.markers.items():
+            if marker == (seat, old):
+                self.now.markers[place] = (seat, new)
 
     def marker_at(self, card: int, slot: int) -> str:
         """The marker there: "Bob's Levitation"."""

@@ -95,7 +95,14 @@ THEATERS: Final[dict[int, str]] = {
     Theater.MAGNUS_PANTHEON: "Magnus Pantheon",
 }
 
-DICE: Final = ("a Dahlgaard die", "a Dahlgaard die", "an Inn die", "an Inn die", "a Bank die", "a Bank die")
+DICE: Final = (
+    "the first Dahlgaard die",
+    "the second Dahlgaard die",
+    "the first Inn die",
+    "the second Inn die",
+    "the first Bank die",
+    "the second Bank die",
+)
 
 SPECIALISTS: Final[dict[int, str]] = {
     Character.ENGINEER: "Engineer: a fourth Trick slot, on which Tricks get one marker more; a Shard if you perform",
@@ -391,11 +398,6 @@ def slot_name(slot: int) -> str:
     if slot // 16 == Location.DOWNTOWN:
         return "Downtown"
     return f"{'in' if slot // 16 == Location.WORKSHOP else 'at'} the {LOCATIONS[slot // 16]}"
-
-
-def die_name(die: int) -> str:
-    """A die with its article."""
-    return DICE[die]
 
 
 def face_name(die: int, face: int) -> str:
