@@ -120,7 +120,9 @@ def only_known_by(card: int, seat: int) -> int:
 
 
 def cards_laid_facedown(hall: Hall, e: wire.CardsLaidFacedown) -> None:
-    """Nobody else can tell any more which cards are in the hand and which lie under Characters."""
+    """Nobody else can tell any more which cards are in the hand and which lie under Characters, if any do."""
+    if not e.members:
+        return
     hand, assigned, posts = hall.hands[e.seat], hall.assigned[e.seat], hall.posts[e.seat]
     if e.cards:
         for card in e.cards:

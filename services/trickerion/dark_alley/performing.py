@@ -217,7 +217,7 @@ def modifiers(
         changes.append((1, 0) if seat_of(markers[slot]) == performer else (-1, 0))
     if slot in alley.stolen[1::2]:
         changes.append((-1, 0))
-    changes.sort(reverse=True)
+    changes.sort()
     for chosen in alley.chosen_orders:
         if chosen[0] == slot:
             return [changes[position] for position in chosen[1:]]

@@ -42,6 +42,7 @@ from guildhall.trickerion.v1.structs import (
 from services.trickerion.asking import HallTable
 from services.trickerion.assign import Assignment as AssignmentPhase
 from services.trickerion.content import PACK_HASH, PACKS, Content
+from services.trickerion.dark_alley.hall import whom
 from services.trickerion.end_turn import EndTurn
 from services.trickerion.hall import (
     ABSENT,
@@ -89,6 +90,8 @@ ALLEY: Final = {"dark_alley": "true"}
 NO_DICE: Final = "X X / X X / X X"
 MAGICIANS: Final = ("master_of_chains", "mechaniker", "great_optico", "yoruba_spiritmaster")
 """Who plays at seats a to d unless a script says otherwise; favorites are escape, mechanical, optical, spiritual."""
+ALLEY_MAGICIANS: Final = ("electra", "priestess_of_mysticism", "gentleman", "red_lotus")
+"""The same with the Dark Alley; none of them is asked for anything before an own performance."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +276,8 @@ class Table:
         hall.fame[number], hall.coins[number], hall.shards[number] = told.fame, told.coins, told.shards
         hall.hands[number] = [card | EVERYONE for card in CONTENT.hand(hall.dark_alley)]
         hall.supply[number] = [0] + [CONTENT.markers_per_symbol] * 4
-        hall.magicians[number] = Magician[(told.magician or MAGICIANS[number]).upper()]
+        magicians = ALLEY_MAGICIANS if hall.dark_alley else MAGICIANS
+        hall.magicians[number] = Magician[(told.magician or magicians[number]).upper()]
         hall.advertised[number] = told.advertised
         hall.inn[number] = [int(Character[name.upper()]) for name in told.hired.split()]
         hall.posts[number] = [ABSENT] * len(Member)
@@ -301,6 +305,8 @@ class Table:
         hall, member = self.hall, MEMBER_OF[name]
         slot = SLOT_OF[post] if post else 0
         hall.posts[number][member] = slot or (IDLE if idle else READY if card else HOME)
+        if slot and hall.alley is not None:
+            hall.alley.placed.append(whom(number, member))
         if not card and not slot:
             return
         front = Assignment[card.upper()] if card else Assignment(location_of(slot))
