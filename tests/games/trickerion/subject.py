@@ -1,15 +1,18 @@
 """Trickerion as the suites of every game see it."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from guildhall.kernel.blind import places
 from guildhall.kernel.cards import FLAGS, front
 from guildhall.kernel.decide import Creation
-from guildhall.kernel.v1.structs import Undo
+from guildhall.kernel.game import Game
+from guildhall.kernel.v1.structs import OpenDecision, Undo
 from guildhall.trickerion.v1 import structs as wire
 from services.trickerion.content import FIRST_SPECIAL, PACK_HASH, PACKS
+from services.trickerion.greedy import Greedy
 from services.trickerion.hall import NOTHING, Hall, is_performance_slot, is_pile, location_of, seat_of
 from services.trickerion.rules import RULES
 from tests.suites.subject import Subject
@@ -54,14 +57,14 @@ def alike(card: int) -> Any:
 
 
 def weigh(command: Any) -> float:
-    """Random play that performs: it learns, prepares, sets up, and keeps what it has."""
+    """Random play that comes to something: it hires, prepares, sets up, and keeps what it has."""
     match command:
         case wire.Prepare() | wire.Perform():
             return 10.0
         case wire.SetUpTrick():
             return 4.0
-        case wire.Hire():
-            return 20.0
+        case wire.Hire() | wire.SetDie(2, wire.Character.ASSISTANT):
+            return 40.0
         case wire.LearnTrick() | wire.Buy():
             return 2.0
         case wire.Place(_, slot) if location_of(slot) == wire.Location.THEATER and is_performance_slot(slot):
@@ -73,5 +76,19 @@ def weigh(command: Any) -> float:
     return 1.0
 
 
+_GREEDY = Greedy(RULES.packs.data(RULES.pack_hash))
+
+
+def perform(game: Game, decision: OpenDecision) -> Any:
+    """What the greedy player would do: it performs, so links, yields and cards that leave occur."""
+    commands, families = game.legal(decision.seat)
+    return _GREEDY(game.view(decision.seat), decision.kind, [*commands, *families])
+
+
 BASE = Subject(RULES, creation, pieces, max_commands=3_000, weigh=weigh, alike=alike)
 """The base game."""
+
+PERFORMERS = replace(BASE, advice=perform)
+"""The same game among players that perform."""
+
+BOTH = (BASE, PERFORMERS)

@@ -1,19 +1,25 @@
 """Nobody can tell two games apart that differ in what it may not know (design section 9.2)."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from guildhall.kernel.cards import FRONT, front
+from guildhall.kernel.frames import Choice
 from guildhall.kernel.game import restore
 from services.trickerion.asking import content_of
-from tests.games.trickerion.subject import BASE
+from services.trickerion.rules import RULES
+from tests.games.trickerion.subject import BASE, BOTH
+from tests.games.trickerion.tables import OPEN
 from tests.suites import noninterference
 from tests.suites.subject import begin, make, pick, play
 
 GAMES_AT_EVERY_VERSION = 8
 GAMES_AT_SOME_VERSIONS = 40
 SOME = 0.05
+TWINS_OF_A_TABLE = 6
+"""Twins of each table that is set up, for each viewer."""
 TWINS_OF_ASSIGNMENT = 4
 """Twins for each viewer, at each version at which answers of an Assignment are in."""
 
@@ -21,7 +27,7 @@ TWINS_OF_ASSIGNMENT = 4
 def check(seeds: range, share: float) -> noninterference.Seen:
     seen = noninterference.Seen()
     for seed in seeds:
-        noninterference.check_game(BASE, Random(seed), seen, share)
+        noninterference.check_game(BOTH[seed % 2], Random(seed), seen, share)
     # What is hidden between Assignments is the order of the Performance deck, two cards of each theater.
     assert seen.differing > seen.twins / 8
     assert seen.steps > seen.dropped
@@ -71,3 +77,20 @@ def test_any_card_of_its_theater_could_lie_in_the_performance_deck(seed: int) ->
             deck[index] = card & ~FRONT | random.choice(others)
         for viewer in (*range(game.seats), None):
             noninterference.compare_now(BASE, game, twin, viewer, random)
+
+
+@pytest.mark.parametrize("kind", OPEN)
+def test_with_each_decision_open(kind: str) -> None:
+    t = OPEN[kind]()
+    assert kind in t.asked.values()
+    subject = replace(BASE, rules=t.rules)
+    seen = noninterference.Seen()
+    random = Random(kind)
+    for viewer in (*range(len(t.players)), None):
+        for _ in range(TWINS_OF_A_TABLE):
+            noninterference.compare_twins(subject, t.game, viewer, random, seen)
+    assert kind in seen.kinds
+
+
+def test_there_is_a_table_for_each_decision() -> None:
+    assert set(OPEN) == {frame.__struct_config__.tag for frame in RULES.frames if issubclass(frame, Choice)}
