@@ -6,7 +6,7 @@ from guildhall.kernel.decide import decide
 from guildhall.kernel.refusal import Refusal
 from guildhall.trickerion.v1 import structs as wire
 from guildhall.trickerion.v1.structs import Assignment, Component, Member, PerformanceCard, Slot, Trick
-from tests.games.trickerion.script import Script, assign, perform, place, seat
+from tests.games.trickerion.script import ALLEY, Script, assign, perform, place, seat
 
 
 def refused(t: Script, command: object, rule: str) -> None:
@@ -148,6 +148,55 @@ def test_performances_and_links() -> None:
     refused(t, wire.TakeLinkBonus(3), "TR-112")
     refused(t, wire.TakeLinkBonus(0), "TR-112")
     refused(t, wire.EndPlacement(), "TR-112")
+
+
+@pytest.mark.rule("TR-D12", "TR-D15", "TR-D16", "TR-D19", "TR-D28", "TR-D33")
+def test_the_dark_alley() -> None:
+    t = place(a=seat("magician:dark_alley engineer:empower"), options=ALLEY, specials="headliner_trick new_twist")
+    refused(t, wire.Place(Member.MAGICIAN, Slot.DARK_ALLEY_3), "TR-048")
+    refused(t, wire.KeepBonus(), "TR-047")
+    t.a.does("place magician dark_alley_1")
+    refused(t, wire.DrawCards(wire.Location.DARK_ALLEY), "TR-D04")
+    refused(t, wire.DrawCards(0), "TR-D04")
+    refused(t, wire.WeaveFate(wire.Prophecy.P23), "TR-D28")
+    refused(t, wire.WeaveFate(0), "TR-D28")
+    refused(t, wire.UseBonus(), "TR-D12")
+    refused(t, wire.TakeActionPoint(), "TR-AD1")
+    refused(t, wire.UseAbility(), "TR-D27")
+    refused(t, wire.SetUpPile(Trick.LINKING_RINGS, PerformanceCard.R01, 0, 3), "TR-D33")
+    t.a.does("draw theater")
+    refused(t, wire.PutUnder(0, Assignment.EMPOWER), "TR-D16")
+    refused(t, wire.PutUnder(1, Assignment.NEW_TWIST), "TR-D16")
+    refused(t, wire.PutUnder(0, 0), "TR-D16")
+    refused(t, wire.EndPlacement(), "TR-D16")
+    t.a.does("under 0 new_twist", "fortune")
+    refused(t, wire.TellFortune(), "TR-AD5")
+    t.a.does("end")
+    t.turn_of("a").does("place engineer downtown_1")
+    refused(t, wire.UseBonus(), "TR-D15")
+    refused(t, wire.TakeCoins(4), "TR-D15")
+
+
+@pytest.mark.rule("TR-D12", "TR-D14")
+def test_with_a_bonus() -> None:
+    t = place(a=seat("magician:trick_tweaking", "linking_rings", "metal*2"), options=ALLEY)
+    t.a.does("place magician workshop_1", "keep", "bonus")
+    refused(t, wire.UseBonus(), "TR-D12")
+    refused(t, wire.MoveTrick(Trick.LINKING_RINGS), "TR-D12")
+    refused(t, wire.Prepare(Trick.LIVING_PIANO), "TR-D12")
+    t.a.does("prepare linking_rings")
+    refused(t, wire.UseBonus(), "TR-D12")
+    t = place(a=seat("magician:trick_tweaking"), options=ALLEY)
+    t.a.does("place magician workshop_1", "keep")
+    refused(t, wire.UseBonus(), "TR-D14")
+
+
+@pytest.mark.rule("TR-055", "TR-D09")
+def test_there_is_no_dark_alley_in_the_base_game() -> None:
+    t = place(a=seat("magician:downtown"))
+    t.a.does("place magician downtown_1")
+    for command in (wire.DrawCards(1), wire.TellFortune(), wire.UseBonus(), wire.UseAbility(), wire.TakeActionPoint()):
+        refused(t, command, "TR-055")
 
 
 def test_who_is_not_asked_and_closed_decisions() -> None:

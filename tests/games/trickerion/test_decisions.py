@@ -26,17 +26,26 @@ DEFAULTS = {
     "link_bonus": "fame",
     "perform": "perform R01",
     "house_apprentice": "house apprentice_2",
+    "special_use": "point",
+    "keep_card": "under 0 new_twist",
+    "talent": "specialist engineer",
+    "house_now": "house apprentice_2",
+    "overhaul_slot": "slot 0",
+    "spare_parts": "trick linking_rings",
+    "sale": "pay 0",
+    "restock": "component wood",
+    "modifier_order": "modifiers 0 1",
 }
-"""The forced default of each decision, at its table of OPEN."""
-FIRST = ("starting_trick", "engineer_trick")
-"""Here the default is the first that is listed; which it is depends on the magician."""
+"""The forced default of each decision, at its table of OPEN; the others' is to decline."""
+FIRST = ("starting_trick", "engineer_trick", "overhaul")
+"""Here the default is the first that is listed; which it is depends on the magician, or on the Tricks that are left."""
 
 
 @pytest.mark.parametrize("kind", OPEN)
 def test_the_clock_plays_the_default(kind: str) -> None:
     t, other = OPEN[kind](), OPEN[kind]()
     assert t.asked["a"] == kind
-    words = t.a.may[0] if kind in FIRST else DEFAULTS[kind]
+    words = t.a.may[0] if kind in FIRST else DEFAULTS.get(kind, "decline")
     t.a.waits_too_long()
     assert [e.seat for e in t.events if isinstance(e, TimedOut)] == [0]
     other.a.does(words)
