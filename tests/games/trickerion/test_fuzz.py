@@ -11,22 +11,22 @@ from guildhall.kernel.ids import decision_id
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.wire import WireError
 from services.trickerion.rules import RULES
-from tests.games.trickerion.subject import BASE
+from tests.games.trickerion.subject import TRICKERION
 from tests.suites.subject import begin, play
 
-STATES = 80
+STATES = 100
 """So many states of random games are attacked."""
 
 
 def states() -> list[bytes]:
-    """Snapshots from all over some random games."""
+    """Snapshots from all over some random games, half of them with the Dark Alley."""
     snapshots: list[bytes] = []
-    for seed in range(8):
+    for seed in range(10):
         random = Random(seed)
-        game, _ = begin(BASE, random)
+        game, _ = begin(TRICKERION, random)
         kept = [game.snapshot()]
-        kept += [game.snapshot() for _ in play(BASE, game, random) if game.ended is None]
-        snapshots += random.sample(kept, STATES // 8)
+        kept += [game.snapshot() for _ in play(TRICKERION, game, random) if game.ended is None]
+        snapshots += random.sample(kept, STATES // 10)
     return snapshots
 
 
