@@ -1,7 +1,7 @@
 """What ends with the turn in the Dark Alley: prophecies move, special cards return (TR-D11, TR-D21, TR-D22)."""
 
 from guildhall.kernel.cards import FRONT, SPECTATOR
-from guildhall.trickerion.v1.structs import HandsTakenUp, SpecialCardReturned
+from guildhall.trickerion.v1.structs import HandTakenUp, SpecialCardReturned
 from services.trickerion.asking import HallTable
 from services.trickerion.content import FIRST_SPECIAL
 from services.trickerion.dark_alley import prophecies
@@ -30,6 +30,7 @@ def return_special_cards(table: HallTable) -> None:
 
 def take_up_hands(table: HallTable) -> None:
     """After cards lay facedown everybody can tell again that all Permanent cards are in the hands (TR-AD19)."""
-    hidden = (card & FRONT < FIRST_SPECIAL and not card & SPECTATOR for hand in table.hall.hands for card in hand)
-    if any(hidden):
-        table.emit(HandsTakenUp(tuple(table.content.hand(dark_alley=True))))
+    permanent = tuple(table.content.hand(dark_alley=True))
+    for seat, hand in enumerate(table.hall.hands):
+        if any(card & FRONT < FIRST_SPECIAL and not card & SPECTATOR for card in hand):
+            table.emit(HandTakenUp(seat, permanent))

@@ -140,14 +140,13 @@ def card_turned_up(hall: Hall, e: wire.CardTurnedUp) -> None:
     assigned[e.member] = told(assigned[e.member], e.card, EVERYONE)
 
 
-def hands_taken_up(hall: Hall, e: wire.HandsTakenUp) -> None:
-    """Every hand has its Permanent cards: known ones, or some of those that are not known."""
-    for seat, hand in enumerate(hall.hands):
-        rest = list(hand)
-        for front in e.permanent:
-            there = next((card for card in rest if card & FRONT == front), None)
-            rest.remove(UNKNOWN if there is None else there)
-        hall.hands[seat] = sorted([*rest, *(front | EVERYONE for front in e.permanent)])
+def hand_taken_up(hall: Hall, e: wire.HandTakenUp) -> None:
+    """The hand has these cards: known ones, or some of those that are not known."""
+    rest = list(hall.hands[e.seat])
+    for front in e.cards:
+        there = next((card for card in rest if card & FRONT == front), None)
+        rest.remove(UNKNOWN if there is None else there)
+    hall.hands[e.seat] = sorted([*rest, *(front | EVERYONE for front in e.cards)])
 
 
 # --- special cards in use
@@ -383,7 +382,7 @@ EVOLVE: dict[type, Callable[[Any, Any], None]] = {
     wire.SpecialCardPutUnder: special_card_put_under,
     wire.CardsLaidFacedown: cards_laid_facedown,
     wire.CardTurnedUp: card_turned_up,
-    wire.HandsTakenUp: hands_taken_up,
+    wire.HandTakenUp: hand_taken_up,
     wire.BonusKept: bonus_kept,
     wire.SpecialCopied: special_copied,
     wire.BonusArmed: bonus_armed,

@@ -210,7 +210,7 @@ CLAUSES: Final[dict[type, Callable[[Narrator, Any], Clause | None]]] = {
     tr.BonusSpent: silent,
     tr.AbilityUsed: ability_used,
     tr.SpecialCardReturned: card_returned,
-    tr.HandsTakenUp: silent,
+    tr.HandTakenUp: silent,
     tr.PileSetUp: pile_set_up,
     tr.GuestInvited: guest_invited,
     tr.PerformanceCardsSwapped: cards_swapped,
