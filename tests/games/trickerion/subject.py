@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -20,11 +21,13 @@ from tests.suites.subject import Subject
 CONTENT = PACKS[PACK_HASH]
 
 
-def creation(random: Random) -> Creation:
-    """Random players, options and rulings; each value of each as likely as the others of it."""
+def creation(random: Random, dark_alley: bool | None = None) -> Creation:
+    """Random players, options and rulings; each value of each as likely as the others of it, unless it is given."""
     seats = random.choice(RULES.seats)
     rulings = {ruling.name: random.choice(ruling.values or ()) for ruling in RULES.rulings}
     options = {"set_up": random.choice(("free", "free", "free", "beginners"))}
+    if random.choice((False, True)) if dark_alley is None else dark_alley:
+        options |= {"dark_alley": "true", "prophecies": random.choice(("true", "true", "false"))}
     return Creation([f"player-{n}" for n in range(seats)], options, rulings)
 
 
@@ -63,6 +66,8 @@ def weigh(command: Any) -> float:
             return 10.0
         case wire.SetUpTrick():
             return 4.0
+        case wire.DrawCards() | wire.UseBonus() | wire.KeepBonus() | wire.UseAbility():
+            return 20.0
         case wire.Hire() | wire.SetDie(2, wire.Character.ASSISTANT):
             return 40.0
         case wire.LearnTrick() | wire.Buy():
@@ -71,6 +76,8 @@ def weigh(command: Any) -> float:
             return 8.0
         case wire.ReturnTrick() | wire.ReturnComponents():
             return 0.05
+        case wire.TakeActionPoint() | wire.Decline():
+            return 0.3
         case wire.EndPlacement() | wire.MakeIdle() | wire.Order() | wire.SetDie() | Undo():
             return 0.2
     return 1.0
@@ -85,10 +92,25 @@ def perform(game: Game, decision: OpenDecision) -> Any:
     return _GREEDY(game.view(decision.seat), decision.kind, [*commands, *families])
 
 
-BASE = Subject(RULES, creation, pieces, max_commands=3_000, weigh=weigh, alike=alike)
-"""The base game."""
+def use_specials(game: Game, decision: OpenDecision) -> Any:
+    """Special cards under as many Characters as can be, then half greedy and half random: what the cards do occurs."""
+    random = Random(f"{game.version}.{decision.seat}")
+    commands, families = game.legal(decision.seat)
+    plans = [plan for family in families for _ in range(12) if (plan := family.sample(random)) is not None]
+    if plans:
+        return max(plans, key=lambda plan: sum(card >= FIRST_SPECIAL for card in plan.cards))
+    if random.random() < 0.5:
+        return perform(game, decision)
+    return random.choices(commands, [weigh(command) for command in commands])[0]
 
-PERFORMERS = replace(BASE, advice=perform)
+
+TRICKERION = Subject(RULES, creation, pieces, max_commands=3_000, weigh=weigh, alike=alike)
+"""The game without and with the Dark Alley."""
+PERFORMERS = replace(TRICKERION, advice=perform)
 """The same game among players that perform."""
+BOTH = (TRICKERION, PERFORMERS)
 
-BOTH = (BASE, PERFORMERS)
+BASE = replace(TRICKERION, creation=partial(creation, dark_alley=False))
+"""The base game."""
+CARD_PLAYERS = replace(TRICKERION, creation=partial(creation, dark_alley=True), advice=use_specials)
+"""The game with the Dark Alley among players that use its cards."""

@@ -4,11 +4,13 @@ from random import Random
 
 import pytest
 
-from tests.games.trickerion.subject import BOTH
+from tests.games.trickerion.subject import CARD_PLAYERS, PERFORMERS, TRICKERION
 from tests.suites import knowledge
+
+PLAYERS = (TRICKERION, PERFORMERS, CARD_PLAYERS, CARD_PLAYERS)
 
 
 @pytest.mark.parametrize("part", range(8))
 def test_law_of_views_and_audience(part: int) -> None:
     for seed in range(part, 40, 8):
-        knowledge.check_game(BOTH[part % 2], Random(seed))
+        knowledge.check_game(PLAYERS[part % len(PLAYERS)], Random(seed))
