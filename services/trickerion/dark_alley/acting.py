@@ -72,7 +72,9 @@ def may_use_ability(hall: Hall, seat: int, first: bool) -> bool:
 def may_give_up(hall: Hall) -> bool:
     """Whether the bonus can be given up now for an action point (ruling `special_choice` = `at_action`, TR-AD1)."""
     alley = alley_of(hall)
-    return bool(alley.bonus) and hall.rulings.special_at_action and not alley.armed
+    empowered = alley.bonus == Assignment.EMPOWER and hall.enhanced
+    waiting = alley.bonus in BONUSES or alley.bonus == Assignment.EMPOWER
+    return hall.rulings.special_at_action and waiting and not alley.armed and not empowered
 
 
 def is_asked(hall: Hall, content: Content, seat: int, first: bool) -> bool:

@@ -256,3 +256,28 @@ def test_an_empowered_character_is_enhanced_by_three(prophecies: str) -> None:
     t.a.cannot("bonus", because="TR-D14")
     t.a.does("enhance")
     t.a.has(ap=6, shards=0)
+
+
+@pytest.mark.rule("TR-AD1", "TR-D80")
+def test_by_ruling_empower_waits_for_the_enhance() -> None:
+    told = {"options": ALLEY, "rulings": {"special_choice": "at_action"}}
+    t = place(a=seat("magician:empower", shards=1), **told)
+    t.a.does("place magician downtown_4")
+    assert {"enhance", "point"} <= set(t.a.may)
+    t.a.does("enhance")
+    t.a.has(ap=6)
+    t.a.cannot("point", because="TR-AD1")
+    t = place(a=seat("magician:empower", shards=1), **told)
+    t.a.does("place magician downtown_4", "point", "enhance")
+    t.a.has(ap=5)
+
+
+@pytest.mark.rule("TR-AD1", "TR-D87")
+def test_by_ruling_what_serves_more_than_one_action_is_still_chosen_on_placing() -> None:
+    told = {"options": ALLEY, "rulings": {"special_choice": "at_action"}}
+    for card in ("traveling_merchants", "business_share"):
+        t = place(a=seat(f"magician:{card}", shards=0), **told)
+        t.a.does("place magician market_row_4")
+        assert t.asked == {"a": "special_use"}
+        t.a.does("keep")
+        t.a.cannot("point", because="TR-AD1")
