@@ -134,10 +134,11 @@ def again(rules: Any, game: Game | None, events: list[Any], record: Record, comm
     if game is None:
         game, made = create(rules, events[0], payload_hash=ref.payload_hash, **who)
         return game, made.body
-    if isinstance(events[0], TimedOut):
-        return game, time_out(game, events[0].decision_id, at_ms=record.at_ms).body
+    first = events[0] if events else None
+    if isinstance(first, TimedOut):
+        return game, time_out(game, first.decision_id, at_ms=record.at_ms).body
     assert record.seat is not None
-    if isinstance(events[0], Resigned):
+    if isinstance(first, Resigned):
         return game, resign(game, record.seat, **who).body
     (opened,) = (d for d in game.open if d.seat == record.seat)
     id_ = decision_id(opened.version, opened.seat)
