@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from guildhall.kernel.blind import places
-from guildhall.kernel.cards import FLAGS, front
+from guildhall.kernel.cards import EVERYONE, FLAGS, front
 from guildhall.kernel.decide import Creation
 from guildhall.kernel.game import Game
 from guildhall.kernel.v1.structs import OpenDecision, Undo
@@ -49,11 +49,11 @@ def markers(hall: Hall) -> list[int]:
 
 
 def alike(card: int) -> Any:
-    """What everybody can tell of an unknown card by its place: it is Permanent, a special one of a Location, a
-    Performance card of a theater, or a prophecy."""
+    """What everybody can tell of an unknown card by its place: it is a Permanent one of its owner, who knows it, a
+    special one of a Location, a Performance card of a theater, or a prophecy."""
     face = front(card)
     if face < FIRST_SPECIAL:
-        return "permanent"
+        return "permanent", card & EVERYONE
     if face < len(CONTENT.assignments):
         return CONTENT.assignments[face].location
     return face // 100, card & FLAGS
