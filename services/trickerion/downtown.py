@@ -210,6 +210,12 @@ def take_coins(table: HallTable, seat: int, die: int, coins: int, ap: int) -> No
     money.gain_coins(table, seat, coins, Cause.TAKE_COINS)
 
 
+def _rolled(table: HallTable, die: int) -> int:
+    faces = table.content.dice[die].faces
+    face: int = faces[table.rng.below(len(faces))]
+    return face
+
+
 def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:
     """Carry out a listed command."""
     hall, content = table.hall, table.content
@@ -224,7 +230,7 @@ def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:
             take_coins(table, seat, die, coins, hooking.action_ap(hall, content, Action.TAKE_COINS))
         case RerollDie(die):
             money.spend_ap(table, hooking.action_ap(hall, content, Action.REROLL_DIE))
-            table.emit(DieRerolled(seat, die, content.dice[die].faces[table.rng.below(6)]))
+            table.emit(DieRerolled(seat, die, _rolled(table, die)))
         case SetDie(die, face):
             money.spend_ap(table, hooking.action_ap(hall, content, Action.SET_DIE))
             table.emit(DieSet(seat, die, face))
