@@ -21,7 +21,9 @@ from services.trickerion.content import ANY_CATEGORY, FIRST_SPECIAL, Action, Con
 MOST_TRICKS: Final = 3
 """Tricks for which there is a use in one game, without the Engineer's."""
 COIN: Final = 0.4
-"""Fame that a coin is worth."""
+"""Fame that a coin is worth, where there are enough for wages."""
+UNPAID: Final = 1.8
+"""Fame that a coin is worth which wages will lack."""
 NOTHING: Final = 0.0
 """What ending is worth: whatever is worth less is not done."""
 NEVER: Final = -100.0
@@ -46,6 +48,13 @@ class Situation:
     """Own Tricks whose Components are not there."""
     open_slots: int
     """Trick slots that are free."""
+    purse: int
+    """Coins that are left after the wages of those who are placed, and of those who may be."""
+
+    def coins(self, amount: int) -> float:
+        """Fame that so many more coins, or (negative) fewer, are worth: what wages lack is dear."""
+        unpaid = max(0, -self.purse) - max(0, -self.purse - amount)
+        return UNPAID * unpaid + COIN * (amount - unpaid)
 
 
 class Greedy:
@@ -71,6 +80,7 @@ class Greedy:
         me = view.players[seat]
         lacks = {int(own.trick): missing(content, me, own.trick) for own in me.tricks}
         engineer = any(member.member == Member.ENGINEER for member in me.team)
+        at_work = [mate.member for mate in me.team if mate.assigned and not mate.idle]
         return Situation(
             view=view,
             me=me,
@@ -85,7 +95,12 @@ class Greedy:
             ),
             lacking=tuple(trick for trick, lack in lacks.items() if lack),
             open_slots=MOST_TRICKS + engineer - len(me.tricks),
+            purse=me.coins - sum(self._wage(member) for member in at_work),
         )
+
+    def _wage(self, member: int) -> int:
+        free = member == Member.ASSISTANTS_APPRENTICE
+        return 0 if free else self._content.characters[min(member, Character.APPRENTICE)].wage
 
     # --- Assignment
 
@@ -115,7 +130,7 @@ class Greedy:
         """What a Character is worth at a Location where so many own ones go already."""
         content = self._content
         ap = content.characters[min(member, Character.APPRENTICE)].ap
-        wage = COIN * content.characters[min(member, Character.APPRENTICE)].wage
+        wage = (1.0 if now.me.coins < 5 else COIN) * self._wage(member)
         soon = now.ready + 2 * len(now.preparable)
         if location == Location.THEATER:
             if member == Member.MAGICIAN:
@@ -149,11 +164,11 @@ class Greedy:
                 return {Character.ENGINEER: 3.0, Character.ASSISTANT: 2.0}.get(Character(character), 1.0)
             case tr.Advertise():
                 price = now.view.derived.players[now.seat].initiative_slot if now.view.derived is not None else 4
-                return 1.0 if now.me.coins - price >= (3 if now.left else 0) else -1.0
+                return 1.0 if now.me.coins - price >= 4 else -1.0
             case tr.Place(member=member, slot=slot):
                 return self._place(now, member, slot)
-            case tr.MakeIdle():
-                return -0.5
+            case tr.MakeIdle(member=member):
+                return now.coins(self._wage(member)) - 0.5
             case tr.Decline() | tr.EndPlacement():
                 return NOTHING
             case tr.ReturnComponents() | tr.ReturnTrick():
@@ -161,7 +176,7 @@ class Greedy:
             case tr.Perform(card=card):
                 return self._performance(now, card)
             case tr.TakeLinkBonus(resource=resource):
-                return 1.0 if resource == Resource.FAME else 2.0 if now.me.coins < 2 and now.left else 0.5
+                return 1.0 if resource == Resource.FAME else now.coins(1)
             case tr.HouseApprentice(member=member):
                 return float(member)
             case tr.ChooseTrickSlot(slot=slot):
@@ -186,12 +201,12 @@ class Greedy:
         match command:
             case tr.LearnTrick(trick=trick):
                 gap = max(0, self._content.tricks[trick].threshold - now.me.fame)
-                return self._new_trick(now, trick) - COIN * gap + 2.0 if now.left > 0 else -1.0
+                return self._new_trick(now, trick) + now.coins(-gap) + 2.0 if now.left > 0 else -1.0
             case tr.Hire(die=die):
                 apprentice = now.view.dice[die] == Character.APPRENTICE
-                return (1.5 if apprentice else 3.0) * min(now.left, 2) - 0.5
+                return (1.5 if apprentice else 2.5) * min(now.left, 2) - (0.5 if now.me.coins > 3 else 2.0)
             case tr.TakeCoins(die=die):
-                return (COIN if now.me.coins < 6 else 0.3) * now.view.dice[die]
+                return now.coins(now.view.dice[die]) + (0.5 if now.me.coins < 3 else 0.0)
             case tr.SetDie(die=die, face=face):
                 return self._set_die(now, die, face)
         return -0.1 if isinstance(command, tr.RerollDie) else 0.0
