@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 Choose: TypeAlias = Callable[[Any, str, Sequence[Any]], Any]
-"""(the seat's own view, the kind of the decision, its legal commands) -> one of the commands."""
+"""(the seat's own view, the kind of the decision, its legal commands and families) -> a legal command."""
 
 
 class Connection(Protocol):
@@ -12,6 +12,10 @@ class Connection(Protocol):
 
     def watch(self, game_id: str) -> AsyncIterator[Any]:
         """WatchViewResponses with whole views, until the game ends."""
+        ...
+
+    def options(self, legal: Any) -> list[Any]:
+        """What a LegalDecision offers: its commands, then its families."""
         ...
 
     async def submit(self, game_id: str, decision_id: str, command: Any) -> int:
@@ -26,5 +30,5 @@ async def play(connection: Connection, game_id: str, choose: Choose) -> None:
         for legal in message.decisions:
             if message.view is not None and legal.decision.id != answered:
                 answered = legal.decision.id
-                command = choose(message.view, legal.decision.kind, legal.commands)
+                command = choose(message.view, legal.decision.kind, connection.options(legal))
                 await connection.submit(game_id, legal.decision.id, command)

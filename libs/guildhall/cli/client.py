@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 
+from guildhall.kernel.families import received
 from guildhall.rpc.errors import error_info
 
 DEFAULT_SERVER = "127.0.0.1:50051"
@@ -146,6 +147,10 @@ class Client:
         except grpc.aio.AioRpcError as error:
             raise self._failed(error) from None
         return [(answer.body, answer.hash) for answer in answers]
+
+    def options(self, legal: Any) -> list[Any]:
+        """What a LegalDecision offers: its commands, then its families (kernel.families.Family)."""
+        return [*legal.commands, *(received(family, self.wire.COMMAND_TYPES) for family in legal.families)]
 
     # --- streams
 

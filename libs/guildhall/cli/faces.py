@@ -52,8 +52,8 @@ class Terminal(Protocol):
         """What the component of that name does; None where there is none."""
         ...
 
-    def menu(self, view: Any, kind: str, commands: Sequence[Any], name: Name) -> Menu:
-        """The commands of a decision but Undo as choices."""
+    def menu(self, view: Any, kind: str, options: Sequence[Any], name: Name) -> Menu:
+        """The commands of a decision but Undo, and its families, as choices."""
         ...
 
 

@@ -229,7 +229,7 @@ class Table:
     async def _choose(self, legal: Any, view: Any) -> Any:
         """The command that the player chooses; None where the seat was given up."""
         undo = next((command for command in legal.commands if type(command) is Undo), None)
-        top = self._terminal.menu(view, legal.decision.kind, legal.commands, shown)
+        top = self._terminal.menu(view, legal.decision.kind, self._client.options(legal), shown)
         menu = top
         while True:
             self._show(menu, back=menu is not top, undo=undo is not None)

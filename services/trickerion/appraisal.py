@@ -1,0 +1,40 @@
+"""What can be told of a seat's Tricks from a view: which Components they lack, what they are worth."""
+
+from guildhall.trickerion.v1.structs import Player, View
+from services.trickerion.content import Content, Yield
+
+
+def have(content: Content, player: Player) -> dict[int, int]:
+    """What each pile counts: tokens, one more on a slot of the Manager's, at most three (TR-080, TR-081)."""
+    return {
+        int(pile.component): min(content.component_limit, pile.amount + content.multi_bonus * pile.manager_slot)
+        for pile in player.piles
+    }
+
+
+def missing(content: Content, player: Player, trick: int) -> dict[int, int]:
+    """How many of each Component a player lacks for a Trick; empty: it can be prepared (TR-093)."""
+    there = have(content, player)
+    return {
+        component: count - there.get(component, 0)
+        for component, count in content.tricks[trick].needs
+        if there.get(component, 0) < count
+    }
+
+
+def price_of(content: Content, components: dict[int, int]) -> int:
+    """Coins that these Components cost at their printed prices."""
+    return sum(content.components[component].price * count for component, count in components.items())
+
+
+def in_stock(view: View) -> set[int]:
+    """Components that can be bought now, as far as the table tells."""
+    found = {int(component) for component in (*view.buy_area, view.quick_order) if component}
+    if view.dark_alley is not None:
+        found |= {int(component) for component in view.dark_alley.in_stock}
+    return found
+
+
+def worth(amount: Yield) -> float:
+    """A yield in Fame: coins count a third at the end, and pay for things before."""
+    return amount.fame + 0.5 * amount.coins + amount.shards
