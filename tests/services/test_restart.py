@@ -345,3 +345,26 @@ async def test_a_taken_port_is_said_clearly(tmp_path: Path) -> None:
     async with hall(tmp_path / "one") as running:
         with pytest.raises(PortTaken, match=str(running.port)):
             await Hall(config(tmp_path / "two", port=running.port)).start()
+
+
+async def test_a_taken_port_takes_nobodys_games(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, table(running) as game:
+        with pytest.raises(PortTaken):
+            await Hall(config(tmp_path, port=running.port)).start()
+        assert await game.clients[0].submit(game.game_id, "1.0", t.Bid(0)) == 2
+
+
+async def test_a_start_that_fails_gives_its_port_back(tmp_path: Path) -> None:
+    async with hall(tmp_path / "whole") as running:
+        port = running.port
+    (tmp_path / LOG_FILE).write_bytes(b"not a database, but long enough to be looked at" * 100)
+    with pytest.raises(LogUnreadable):
+        await Hall(config(tmp_path, port=port)).start()
+    async with hall(tmp_path / "whole", port=port):
+        pass
+
+
+async def test_a_claim_says_on_which_port_its_hall_is_reached(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, table(running) as game:
+        owner = running.hosts["tiny"].partition(game.game_id).writer.owner
+        assert owner is not None and owner.address == f"127.0.0.1:{running.port}" and running.port > 0

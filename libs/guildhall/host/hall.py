@@ -82,12 +82,16 @@ class Hall:
         self._log = config.open_log(config.data / LOG_FILE)
         try:
             await packs.sync(self._log, config.games)
-            me = Claim(secrets.token_hex(16), f"{config.address}:{config.port}")
             self._server = Server()
+            # Before anything is claimed: the claim tells the port, and a taken one must not take anybody's games.
+            self.port = self._server.bind(config.address, config.port)
+            me = Claim(secrets.token_hex(16), f"{config.address}:{self.port}")
             for rules in config.games:
                 await self._add(rules, me, gate, meter, tokens)
-            self.port = await self._server.start(config.address, config.port)
+            await self._server.start()
         except BaseException:
+            if self._server is not None:
+                await self._server.stop(0.0)
             await self._close()
             raise
 

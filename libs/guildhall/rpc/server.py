@@ -157,19 +157,22 @@ class Server:
         self._server.add_generic_rpc_handlers((handlers(service, servicer, gate),))
         self._names.append(service.full_name)
 
-    async def start(self, address: str, port: int) -> int:
-        """Listen (port 0: any free one) and return the port. Raises PortTaken."""
-        reflection.enable_server_reflection([*self._names, reflection.SERVICE_NAME], self._server)
+    def bind(self, address: str, port: int) -> int:
+        """Take the port (0: any free one) and return it; whoever connects waits until `start`. Raises PortTaken."""
         try:
             bound = self._server.add_insecure_port(f"{address}:{port}")
         except RuntimeError as error:
             raise PortTaken(f"cannot listen on {address}:{port}: is another program there?") from error
         if bound == 0:
             raise PortTaken(f"cannot listen on {address}:{port}: is another program there?")
+        return bound
+
+    async def start(self) -> None:
+        """Answer on what `bind` took."""
+        reflection.enable_server_reflection([*self._names, reflection.SERVICE_NAME], self._server)
         await self._server.start()
         for name in ("", *self._names):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
-        return bound
 
     async def set_serving(self, service: str, serving: bool) -> None:
         """What the health of one service says."""
