@@ -50,7 +50,7 @@ def image() -> str:
 
 def _start() -> tuple[Any, str]:
     # As late as here: importing these takes a second, and they ask Docker who it is.
-    from docker.errors import DockerException
+    from docker.errors import DockerException  # type: ignore[import-untyped]  # comes without types
     from requests.exceptions import RequestException
     from testcontainers.core.container import DockerContainer
 

@@ -189,8 +189,8 @@ def _fetch(jars: Path) -> None:
 
 def _format(jars: Path, number: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        ports = free_ports(2)
-        _write_properties(Path(directory), Node(number, *ports), {number: ports[1]})
+        port, controller = free_ports(2)
+        _write_properties(Path(directory), Node(number, port, controller), {number: controller})
         properties = str(Path(directory) / "server.properties")
         tool = ["java", *_JVM, "-cp", f"{jars}/*", "kafka.tools.StorageTool"]
         subprocess.run([*tool, "format", "-t", CLUSTER_ID, "-c", properties], check=True, capture_output=True)
