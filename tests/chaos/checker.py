@@ -9,6 +9,7 @@ If `born[v] > known[v]`, somebody was told of v before a command that v contains
 that. An answer asked for at time t must reflect every version with `known < t`.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,9 @@ NEVER = 1 << 62
 
 NOTHING_DONE = {"GAME_BUSY", "LOG_BUSY", "RATE_LIMITED", "TOO_MANY_STREAMS"}
 """Refusals that say nothing of the game."""
-NEVER_GIVEN = {"INTERNAL", "RULES_FAILED", "GAME_QUARANTINED", "VERSION_OUT_OF_RANGE", "MALFORMED_MESSAGE"}
+NEVER_GIVEN = re.compile(
+    "INTERNAL|RULES_FAILED|GAME_QUARANTINED|VERSION_OUT_OF_RANGE|MALFORMED_MESSAGE|INVALID_.*|.*TOKEN.*|.*SCOPE|NO_SEAT"
+)
 """Answers that no fault of a network, process or broker excuses."""
 
 
@@ -151,7 +154,7 @@ class _Game:
     def _judge_read(self, call: Call) -> None:
         if call.kind is not Kind.WATCH and call.version < self._least(call.start):
             self._find(Rule.STALE, call.version, f"{_name(call)}, after version {self._least(call.start)} was known")
-        if call.kind is Kind.WATCH and call.after and call.version != call.after + 1:
+        if call.kind is Kind.WATCH and call.version != call.after + 1:
             self._find(Rule.GAP, call.version, f"{_name(call)} came after version {call.after}")
         for number, digest in enumerate(call.hashes, call.first):
             if number > len(self.versions) or self._at(number).hash != digest:
@@ -168,7 +171,7 @@ class _Game:
                 self._find(Rule.DIFFERENT, call.version, f"{_name(call)} lists {call.decisions}, not {sorted(own)}")
 
     def _judge_refused(self, call: Call) -> None:
-        if call.reason in NEVER_GIVEN:
+        if NEVER_GIVEN.fullmatch(call.reason):
             self._find(Rule.UNEXPECTED, call.version, _name(call))
         elif call.reason == "COMMAND_ID_REUSED":
             number = self.accepted.get((call.subject, call.command_id), NEVER)

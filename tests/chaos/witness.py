@@ -44,12 +44,12 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct):
-    """A topic, folded."""
+    """A topic, folded. `claims`: partition and offset of each."""
 
     games: dict[str, list[Version]] = {}
     violations: list[Violation] = []
     records: int = 0
-    claims: int = 0
+    claims: list[tuple[int, int]] = []
     void_claim: int = 0
     void_seq: int = 0
 
@@ -61,6 +61,17 @@ class Told(msgspec.Struct):
         self.claims += other.claims
         self.void_claim += other.void_claim
         self.void_seq += other.void_seq
+
+
+def end_offsets(bootstrap: str, topic: str) -> list[int]:
+    """Where each partition ends now."""
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap.split(","))
+    try:
+        places = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())]
+        ends = consumer.end_offsets(places)
+        return [ends[place] for place in places]
+    finally:
+        consumer.close()
 
 
 def read_topic(bootstrap: str, topic: str) -> list[list[Raw]]:
@@ -123,7 +134,7 @@ class _Fold:
         kind = value.WhichOneof("value")
         if kind == "claim" and not key and value.claim.instance and value.claim.address:
             self.newest_claim = record.offset
-            self.told.claims += 1
+            self.told.claims.append((self.partition, record.offset))
         elif kind == "entry" and key:
             self.entry(record.offset, key, value.entry)
         else:
