@@ -80,6 +80,11 @@ class Broker:
                 raise RuntimeError((self._directory / "output").read_text()[-4000:])
             time.sleep(0.05)
 
+    @property
+    def running(self) -> bool:
+        """Whether there is a process, perhaps a stopped one."""
+        return self._process is not None and self._process.poll() is None
+
     def send(self, number: signal.Signals) -> None:
         """Sends the process a signal, such as SIGSTOP or SIGCONT."""
         assert self._process is not None

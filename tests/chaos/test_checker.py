@@ -77,6 +77,11 @@ def another_command_than_was_sent(story: Story) -> None:
     story.change(LAST, payload=forgery.payload(99))
 
 
+def another_command_than_nobody_heard_of(story: Story) -> None:
+    story.calls = [c for c in story.calls if c.command_id != f"c{LAST}" or c.start < 70 * MS]
+    story.change(LAST, payload=forgery.payload(99), result=Result.UNKNOWN, version=0)
+
+
 def nobody_sent_it(story: Story) -> None:
     story.calls = [call for call in story.calls if call.command_id != f"c{LAST}"]
 
@@ -169,6 +174,10 @@ def a_decision_not_listed(story: Story) -> None:
     story.change(LAST, Kind.LEGAL, subject="bob", decisions=())
 
 
+def a_game_without_a_version(story: Story) -> None:
+    story.calls.append(forgery.read(Kind.EVENTS, "bob", 1, 0))
+
+
 def waits_for_another(story: Story) -> None:
     story.change(5, Kind.VIEW, decisions=("4.1",))
 
@@ -195,9 +204,9 @@ def a_version_is_skipped(story: Story) -> None:
 
 
 def a_flipped_bit(story: Story) -> None:
-    value = log_pb2.LogValue.FromString(story.log[offset_of(3)].value or b"")
+    value = log_pb2.LogValue.FromString(story.log[-1].value or b"")
     value.entry.hash = bytes([value.entry.hash[0] ^ 1]) + value.entry.hash[1:]
-    story.log[offset_of(3)] = Raw(offset_of(3), GAME.encode(), value.SerializeToString())
+    story.log[-1] = Raw(story.log[-1].offset, GAME.encode(), value.SerializeToString())
 
 
 def a_rewritten_body(story: Story) -> None:
@@ -211,7 +220,7 @@ def another_seed(story: Story) -> None:
     created.game_created.seed_hash = bytes(32)
     body = record_pb2.Record.FromString(forgery.encoded(1, b""))
     body.events[0] = created.SerializeToString()
-    story.log[1] = Raw(1, GAME.encode(), forgery.entry(0, 1, body.SerializeToString()))
+    story.log[1:] = [Raw(1, GAME.encode(), forgery.entry(0, 1, body.SerializeToString()))]
 
 
 def decided_twice_under_one_claim(story: Story) -> None:
@@ -231,6 +240,11 @@ def a_claim_under_a_games_key(story: Story) -> None:
     story.insert(len(story.log), GAME, forgery.claim("three"))
 
 
+def no_body_of_ours(story: Story) -> None:
+    value = log_pb2.Entry(claim=4, seq=LAST + 1, hash=bytes(32), body=b"\xff\xff")
+    story.insert(len(story.log), GAME, log_pb2.LogValue(entry=value).SerializeToString())
+
+
 def two_commands_in_one_record(story: Story) -> None:
     prev = log_pb2.LogValue.FromString(story.log[-1].value or b"").entry.hash
     body = record_pb2.Record.FromString(forgery.encoded(LAST + 1, prev))
@@ -248,6 +262,7 @@ def two_commands_in_one_record(story: Story) -> None:
         (the_same_command_twice, Rule.DOUBLED),
         (another_command_than_was_sent, Rule.ALTERED),
         (accepted_with_another_payload, Rule.ALTERED),
+        (another_command_than_nobody_heard_of, Rule.ALTERED),
         (nobody_sent_it, Rule.UNASKED),
         (refused_and_yet_there, Rule.REFUSED_YET_EFFECTIVE),
         (acknowledged_in_another_order, Rule.ORDER),
@@ -266,6 +281,7 @@ def two_commands_in_one_record(story: Story) -> None:
         (another_hash_told, Rule.DIFFERENT),
         (another_decision_listed, Rule.DIFFERENT),
         (a_decision_not_listed, Rule.DIFFERENT),
+        (a_game_without_a_version, Rule.DIFFERENT),
         (waits_for_another, Rule.DIFFERENT),
         (a_stream_with_a_hole, Rule.GAP),
         (a_stream_that_repeats, Rule.GAP),
@@ -279,6 +295,7 @@ def two_commands_in_one_record(story: Story) -> None:
         (another_games_body, Rule.MISPLACED),
         (no_record_of_ours, Rule.UNREADABLE),
         (a_claim_under_a_games_key, Rule.UNREADABLE),
+        (no_body_of_ours, Rule.UNREADABLE),
         (two_commands_in_one_record, Rule.UNREADABLE),
     ],
 )
