@@ -1,16 +1,17 @@
 """ViewService of any game: views, events, streams, and the records of finished games."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from guildhall.host.failures import shutting_down
 from guildhall.host.messages import Messages, parse
 from guildhall.host.page_tokens import PageTokens
 from guildhall.host.read_side import ReadSide
-from guildhall.host.rules_service import patience
 from guildhall.host.watch import Watch, WatchLimits
 from guildhall.kernel.v1.structs import decode_Record
+from guildhall.rpc.deadlines import patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.server import Context
@@ -52,7 +53,7 @@ class ViewService:
         response: bytes = self._wire.encode_GetViewResponse(answer)
         return response
 
-    async def watch_view(self, request: bytes, caller: Caller, context: Context) -> AsyncIterator[bytes]:
+    async def watch_view(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         self._check_open()
         asked = parse(self._wire.decode_WatchViewRequest, request)
         visible = await self._reads.visible(asked.game_id, caller)
@@ -60,8 +61,9 @@ class ViewService:
         watch = Watch(self._reads, self._messages, visible, caller, self._watching, events=events)
         self._watches.add(watch)
         try:
-            async for message in watch.messages_after(asked.after_version):
-                yield message
+            async with aclosing(watch.messages_after(asked.after_version)) as messages:
+                async for message in messages:
+                    yield message
         finally:
             self._watches.discard(watch)
             watch.unsubscribe()
@@ -78,18 +80,21 @@ class ViewService:
         newest = (await self._reads.newest(visible, 0, patience(context))).version
         last = min(newest, first + (asked.page_size or DEFAULT_PAGE) - 1)
         batches, size = [], 0
-        for body, digest in await self._reads.records(visible, first, last):
-            record = decode_Record(body)
-            batches.append(self._messages.batch(record, digest, self._messages.events(record), visible.seat))
+        for version, (body, digest) in enumerate(await self._reads.records(visible, first, last), first):
+            if self._reads.folds(visible, version):
+                record = decode_Record(body)
+                batches.append(self._messages.batch(record, digest, self._messages.events(record), visible.seat))
+            else:
+                batches.append(self._wire.EventBatch(version=version, hash=digest))
             size += len(body)
             if size > PAGE_BYTES:
-                last = record.seq
+                last = version
                 break
         token = self._tokens.seal(caller.subject, asked.game_id, last + 1) if last < newest else ""
         response: bytes = self._wire.encode_ListEventsResponse(self._wire.ListEventsResponse(tuple(batches), token))
         return response
 
-    async def get_records(self, request: bytes, caller: Caller, context: Context) -> AsyncIterator[bytes]:
+    async def get_records(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         self._check_open()
         asked = parse(self._wire.decode_GetRecordsRequest, request)
         visible = await self._reads.visible(asked.game_id, caller)

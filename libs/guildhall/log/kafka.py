@@ -42,6 +42,7 @@ class KafkaLog:
             admin = AdminClient(connection.admin())
         except KafkaException as error:
             raise ValueError(kafka_error(error).str()) from error
+        self.connection = connection
         self.producer = KafkaProducer(connection)
         self.reader = KafkaReader(connection)
         # Apart, so that a long fold doesn't hold up the questions whose answers must be fresh.
