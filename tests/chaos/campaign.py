@@ -24,7 +24,7 @@ from tests.chaos.faults import Faults
 from tests.chaos.history import WRITES
 from tests.chaos.line import Line
 from tests.chaos.players import Players
-from tests.chaos.processes import Service
+from tests.chaos.processes import GUILDHALL, ROOT, Service
 from tests.chaos.violations import Rule, Violation
 from tests.chaos.witness import Told, end_offsets, fold_topic, read_topic
 from tests.kafka_jars import Cluster, free_ports, own_cluster
@@ -147,6 +147,7 @@ async def _hall(plan: Plan, directory: Path) -> AsyncIterator[tuple[Cluster, lis
                 words.append("--single-broker-not-durable")
             services.append(Service(name, ports[name], words, directory / f"{name}.log"))
             stack.push_async_callback(services[-1].kill)
+        await _make_topics(cluster.bootstrap, plan.brokers == 1)
         *regular, spare = services
         doors = Doors(ports)
         stack.push_async_callback(doors.close)
@@ -157,6 +158,17 @@ async def _hall(plan: Plan, directory: Path) -> AsyncIterator[tuple[Cluster, lis
             if not await service.ready(READY_SECONDS):
                 raise RuntimeError(f"{service.name} does not serve: {service.output()}")
         yield cluster, regular, broken, Client(doors, existing_key(directory))
+
+
+async def _make_topics(bootstrap: str, single: bool) -> None:
+    """As an operator does. Raises RuntimeError."""
+    words = ["topics", "apply", "--bootstrap", bootstrap, *(["--single-broker-not-durable"] if single else [])]
+    process = await asyncio.create_subprocess_exec(
+        *GUILDHALL, *words, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    output, _ = await process.communicate()
+    if process.returncode != 0:
+        raise RuntimeError(output.decode())
 
 
 async def _break(plan: Plan, broken: Faults, playing: "asyncio.Task[None]") -> None:

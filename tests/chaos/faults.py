@@ -47,7 +47,7 @@ class Faults:
         self._doors = doors
         self._brokers = brokers
         self._busy: set[str] = set()
-        self._stopped = False
+        self._stopped = asyncio.Event()
 
     async def budget(self, shares: dict[str, int], rest: float) -> None:
         """One lane of a short campaign: every fault as often as its share says, in any order."""
@@ -61,7 +61,7 @@ class Faults:
 
     def stop(self) -> None:
         """Each lane ends with the fault that it is at."""
-        self._stopped = True
+        self._stopped.set()
 
     async def end(self) -> None:
         """Nothing is broken any more: every line is mended, every process and broker runs."""
@@ -95,8 +95,8 @@ class Faults:
             "majority kill": self._kill_majority,
         }
         for fault in faults:
-            await asyncio.sleep(self._random.uniform(0.5, 1.5) * rest)
-            if self._stopped:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stopped.wait(), self._random.uniform(0.5, 1.5) * rest)
                 return
             await doing[fault]()
             self.counts[fault] += 1
