@@ -111,7 +111,7 @@ class Client:
         return bytes(answer.yaml.encode())
 
     async def submit(self, game_id: str, decision_id: str, command: Any) -> int:
-        """Answer a decision; the version that this made, or 0 where it had been closed before.
+        """Answer a decision; the version that this made, or 0 where it had been closed before, or the game paused.
 
         Raises HallError for everything else.
         """
@@ -125,7 +125,7 @@ class Client:
                 command=command,
             )
         except HallError as error:
-            if error.reason in ("STALE_DECISION", "GAME_OVER"):
+            if error.reason in ("STALE_DECISION", "GAME_OVER", "GAME_PAUSED"):
                 return 0
             raise
         return int(answer.version)

@@ -14,7 +14,7 @@ from guildhall.kernel.fold import Unfoldable, fold
 from guildhall.kernel.game import Game
 from guildhall.kernel.luck import commitment, results
 from guildhall.kernel.rules import Rules
-from guildhall.kernel.v1.structs import Draw, decode_Record
+from guildhall.kernel.v1.structs import Draw, Restored, decode_Record
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ def verify(rules: Rules, records: Iterable[tuple[bytes, bytes]]) -> Verified:
         for body, digest in records:
             game, told = fold(rules, game, body, digest)
             versions += 1
+            draws = max([draws, *(event.next_draw for event in told if type(event) is Restored)])
             events += len(told)
             for draw in decode_Record(body).draws:
                 if draw.n != draws or not _is_of_seed(game.created.seed, draw):

@@ -85,7 +85,7 @@ def compacted_topic(name: str, partitions: int = DEFAULT_PARTITIONS) -> Topic:
 
 def hall_topics(games: Iterable[str], partitions: int = DEFAULT_PARTITIONS) -> list[Topic]:
     """All topics of a hall with these games (names as in their packages)."""
-    found = [compacted_topic(topics.OWNERS, 1), compacted_topic(topics.PACKS, 1)]
+    found = [compacted_topic(name, 1) for name in (topics.OWNERS, topics.PACKS, topics.OPERATIONS)]
     for game in games:
         found.append(events_topic(topics.events(game), partitions))
         found += [compacted_topic(name(game), partitions) for name in _BESIDE_EVENTS]
