@@ -17,6 +17,7 @@ from guildhall.kernel.packs import BadPack
 from guildhall.kernel.v1.structs import Undo
 from guildhall.kernel.verify import verify
 from guildhall.log.errors import LogUnreadable
+from guildhall.log.snapshots import Marker, decode_marker, encode
 from guildhall.rpc.server import PortTaken
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
@@ -193,6 +194,46 @@ async def health(port: int, service: str) -> int:
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=service))
         return int(answer.status)
+
+
+async def test_stored_states_that_cannot_be_read_are_told_and_made_up_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with hall(tmp_path) as running, table(running) as live, table(running) as finished:
+        await live.play(Random(21), 9)
+        await finished.play(Random(22))
+        told = await everything(live), await everything(finished)
+        ids = live.game_id, finished.game_id
+    for change in ("X'c1'", "substr(value, 1, length(value) - 4)", "replace(value, 'x', 'yy') || X'00'"):
+        with sqlite3.connect(tmp_path / LOG_FILE) as log:
+            log.execute(
+                f"UPDATE compacted SET value = {change} WHERE topic IN ('guildhall.tiny.snapshots', "
+                "'guildhall.tiny.markers')"
+            )
+        log.close()
+        capsys.readouterr()
+        async with hall(tmp_path) as running, table(running) as live, table(running) as finished:
+            live.game_id, finished.game_id = ids
+            assert (await everything(live), await everything(finished)) == told
+        assert "stored state unreadable" in capsys.readouterr().out
+
+
+async def test_a_marker_whose_game_cannot_be_read_is_made_up_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with hall(tmp_path) as running, table(running) as game:
+        await game.play(Random(23))
+        told, game_id = await everything(game), game.game_id
+    with sqlite3.connect(tmp_path / LOG_FILE) as log:
+        [value] = log.execute("SELECT value FROM compacted WHERE topic = 'guildhall.tiny.markers'").fetchone()
+        marker = decode_marker(value)
+        spoilt = encode(Marker(marker.seq, marker.offset, marker.kept[:40]))
+        log.execute("UPDATE compacted SET value = ? WHERE topic = 'guildhall.tiny.markers'", (spoilt,))
+    log.close()
+    async with hall(tmp_path) as running, table(running) as game:
+        game.game_id = game_id
+        assert await everything(game) == told
+    assert "stored state unreadable" in capsys.readouterr().out
 
 
 async def test_two_halls_on_one_directory(tmp_path: Path) -> None:

@@ -13,18 +13,20 @@ from typing import Any, Protocol
 import msgspec
 
 from guildhall.host import clock, snapshots
-from guildhall.host.failures import log_failed
+from guildhall.host.failures import log_failed, quarantined
 from guildhall.host.history import History
 from guildhall.host.hosted_game import HostedGame
 from guildhall.host.owners import place
 from guildhall.kernel.decide import Decided
+from guildhall.kernel.fold import Unfoldable
 from guildhall.kernel.game import Game
 from guildhall.kernel.rules import Rules
 from guildhall.kernel.v1.structs import Owner
-from guildhall.log.errors import Closed, LogError, LogUnreadable, NotOwner, OutOfOrder
-from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
+from guildhall.log.errors import BadValue, Closed, LogError, LogUnreadable, NotOwner, OutOfOrder
+from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void
 from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim, Position
-from guildhall.log.recovery import Store, recover
+from guildhall.log.reader import fold_to
+from guildhall.log.recovery import Store, recover, unreadable
 from guildhall.log.snapshots import Checkpoint, Marker, Snapshot, checkpoint_key, decode_marker, encode, snapshot_key
 from guildhall.log.writer import Writer
 from guildhall.rpc.errors import Failure
@@ -171,32 +173,46 @@ class Partition:
             if value is None:
                 return None
             marker = decode_marker(value)
-            game, offsets = snapshots.unkeep(self.rules, self.schema, marker.kept)
+            try:
+                game, offsets = snapshots.unkeep(self.rules, self.schema, marker.kept)
+            except (msgspec.MsgspecError, zlib.error, ValueError) as error:
+                unreadable(self.store.markers, self.number, game_id, BadValue(str(error)))
+                game, offsets = None, await self._offsets(game_id, marker.offset)
             if game is None:
                 game = await self.history.at(self.number, game_id, offsets, len(offsets))
         except LogError as error:
             raise self.failed(error) from error
+        except Unfoldable as error:
+            _log.error("game unreadable", game=self.rules.game, game_id=game_id, why=str(error))
+            raise quarantined() from error
         hosted = HostedGame(self, game_id)
         hosted.adopt(game, offsets)
         return hosted
 
+    async def _offsets(self, game_id: str, last: int) -> "array[int]":
+        """Where the records of a finished game lie, from the log itself. Raises `LogError`."""
+        offsets = array("q")
+
+        def told(verdict: Verdict) -> None:
+            if isinstance(verdict, Effective) and verdict.aggregate_id == game_id:
+                offsets.append(verdict.offset)
+
+        await fold_to(self.store.events, self.number, FoldState(), last + 1, told)
+        return offsets
+
     # --- the log
 
     def _restore(self, game_id: str, snapshot: Snapshot) -> None:
-        game, offsets = self._unkept(game_id, snapshot)
-        hosted = HostedGame(self, game_id)
-        if game is not None:
-            hosted.adopt(game, offsets)
-        else:
-            hosted.broken = "its stored state cannot be read"
-        self.hosted[game_id] = hosted
-
-    def _unkept(self, game_id: str, snapshot: Snapshot) -> "tuple[Game | None, array[int]]":
+        """Begin with a stored state. Raises `BadValue` where it cannot be read."""
         try:
-            return snapshots.unkeep(self.rules, self.schema, snapshot.state)
+            game, offsets = snapshots.unkeep(self.rules, self.schema, snapshot.state)
         except (msgspec.MsgspecError, zlib.error, ValueError) as error:
-            _log.error("snapshot unreadable", game=self.rules.game, game_id=game_id, exc_info=error)
-            return None, array("q")
+            raise BadValue(str(error)) from error
+        if game is None or game.version != snapshot.seq or len(offsets) != snapshot.seq:
+            raise BadValue("it is not what it says that it is")
+        hosted = HostedGame(self, game_id)
+        hosted.adopt(game, offsets)
+        self.hosted[game_id] = hosted
 
     def _told(self, verdict: Verdict) -> None:
         match verdict:
@@ -210,6 +226,8 @@ class Partition:
                 if self._writer is not None:
                     self._owner_changed(offset, claim)
             case Damaged(offset=offset, key=key, reason=reason):
+                of = "claim" if key == CLAIM_KEY else "game"
+                metrics.DAMAGED_RECORDS.labels(self.rules.game, of).inc()
                 if key == CLAIM_KEY:
                     _log.error(
                         "claim unreadable", game=self.rules.game, partition=self.number, offset=offset, why=reason
