@@ -7,3 +7,6 @@ GAMES = int(os.environ.get("GUILDHALL_GAMES", "2000"))
 
 SCHEDULES = int(os.environ.get("GUILDHALL_SCHEDULES", "500"))
 """Schedules of the log's simulation."""
+
+CHAOS_SECONDS = float(os.environ.get("GUILDHALL_CHAOS_SECONDS", "0"))
+"""Seconds of the live history check on three brokers; 0: its short form, with a fixed budget of faults on one."""

@@ -25,6 +25,14 @@ class Service:
         self._words = [*words, "--port", str(port)]
         self._output = output
         self._process: asyncio.subprocess.Process | None = None
+        self._said = 0
+
+    @property
+    def listening(self) -> bool:
+        """Whether this incarnation has come as far as to take requests; it may have ended since."""
+        with self._output.open("rb") as output:
+            output.seek(self._said)
+            return b" listens on " in output.read()
 
     @property
     def running(self) -> bool:
@@ -34,6 +42,7 @@ class Service:
     async def start(self) -> None:
         """Starts it; it may take a while until it serves."""
         with self._output.open("ab") as output:
+            self._said = output.tell()
             self._process = await asyncio.create_subprocess_exec(
                 *GUILDHALL, *self._words, cwd=ROOT, stdout=output, stderr=output, stdin=asyncio.subprocess.DEVNULL
             )
@@ -50,16 +59,28 @@ class Service:
         if self._process is not None:
             await self._process.wait()
 
-    async def drain(self) -> int | None:
-        """Asks it to end; its exit code, None if it didn't within `DRAIN_SECONDS`, after which it is killed."""
+    async def drain(self) -> str:
+        """Asks it to end; what is wrong with how it did, if anything."""
+        listened = self.listening
         self.send(signal.SIGTERM)
         assert self._process is not None
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
-                return await self._process.wait()
+                code = await self._process.wait()
         except TimeoutError:
             await self.kill()
-            return None
+            return f"SIGTERM did not end it within {DRAIN_SECONDS} s"
+        return f"SIGTERM ended it with exit code {code}" if code and listened else ""
+
+    async def revive(self) -> str:
+        """Starts it again if it has ended by itself, as whoever supervises it does: one that finds no Kafka when it
+        starts gives up. What is wrong with that, if anything."""
+        if self.running:
+            return ""
+        assert self._process is not None
+        wrong = f"it ended by itself with exit code {self._process.returncode}" if self.listening else ""
+        await self.start()
+        return wrong
 
     async def ready(self, seconds: float) -> bool:
         """Whether it owns and serves what it was given, within so many seconds."""

@@ -44,12 +44,12 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct):
-    """A topic, folded. `claims`: partition and offset of each."""
+    """A topic, folded."""
 
     games: dict[str, list[Version]] = {}
     violations: list[Violation] = []
     records: int = 0
-    claims: list[tuple[int, int]] = []
+    claims: int = 0
     void_claim: int = 0
     void_seq: int = 0
 
@@ -63,25 +63,15 @@ class Told(msgspec.Struct):
         self.void_seq += other.void_seq
 
 
-def end_offsets(bootstrap: str, topic: str) -> list[int]:
-    """Where each partition ends now."""
-    consumer = KafkaConsumer(bootstrap_servers=bootstrap.split(","))
-    try:
-        places = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())]
-        ends = consumer.end_offsets(places)
-        return [ends[place] for place in places]
-    finally:
-        consumer.close()
-
-
-def read_topic(bootstrap: str, topic: str) -> list[list[Raw]]:
-    """Every record of every partition, up to where they end now."""
+def read_topic(bootstrap: str, topic: str, after: Sequence[int] = ()) -> list[list[Raw]]:
+    """Every record of every partition, up to where they end now; `after`: from these offsets on."""
     consumer = KafkaConsumer(bootstrap_servers=bootstrap.split(","), enable_auto_commit=False)
     try:
         places = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())]
         ends = consumer.end_offsets(places)
         consumer.assign(places)
-        consumer.seek_to_beginning(*places)
+        for place in places:
+            consumer.seek(place, after[place.partition] if after else 0)
         found: list[list[Raw]] = [[] for _ in places]
         while any(consumer.position(place) < ends[place] for place in places):
             for place, records in consumer.poll(timeout_ms=1000).items():
@@ -134,7 +124,7 @@ class _Fold:
         kind = value.WhichOneof("value")
         if kind == "claim" and not key and value.claim.instance and value.claim.address:
             self.newest_claim = record.offset
-            self.told.claims.append((self.partition, record.offset))
+            self.told.claims += 1
         elif kind == "entry" and key:
             self.entry(record.offset, key, value.entry)
         else:
