@@ -20,7 +20,7 @@ def main(data: Path, bootstrap: str) -> None:
         data,
         open_log=lambda _: open_kafka(bootstrap, single_broker_not_durable=True),
         join=group,
-        wait_for_all=False,
+        one_of_several=True,
     )
     asyncio.run(serve_all(running, started))
 

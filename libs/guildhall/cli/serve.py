@@ -11,13 +11,13 @@ import typer
 
 import services
 from guildhall.cli import faces
+from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host.group import group
 from guildhall.host.hall import LOG_FILE, Hall, HallConfig, serve_all
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
-from guildhall.log.kafka import open_kafka
 from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, public_keys
 from guildhall.telemetry import logs
 
@@ -65,7 +65,9 @@ def serve(
 
 def serve_rules(
     game: Annotated[list[str], typer.Option(help="Game to serve, such as arcane-alley; may be given again.")],
-    kafka: Annotated[str, typer.Option(help="Kafka's address: host:port[,host:port…].")],
+    kafka: Annotated[
+        str, typer.Option(envvar="GUILDHALL_KAFKA_BOOTSTRAP", help="Kafka's address: host:port[,host:port…].")
+    ],
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 50051,
     data: Annotated[Path, typer.Option(help="Directory of the hall's key, the same for all its processes.")] = (
         DEFAULT_DATA
@@ -81,17 +83,18 @@ def serve_rules(
         str | None,
         typer.Option(help="Whose tokens count: a file (JWKS or PEM) or a JWKS URL; none: the hall's own key."),
     ] = None,
-    single_broker_not_durable: Annotated[
-        bool,
-        typer.Option(
-            "--single-broker-not-durable", help="Take a cluster of one broker, for development: its disk is all."
-        ),
-    ] = False,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
 ) -> None:
-    """Serve games on Kafka, as one of any number of processes; SIGTERM drains it."""
+    """Serve games on Kafka, as one of any number of processes; SIGTERM drains it.
+
+    The topics must be there (guildhall topics apply); for development, on one broker, they are made.
+    """
     logs.configure("json" if log_format is LogFormat.JSON else "console")
     if advertise is None and address in ("0.0.0.0", "::", "[::]"):
         raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
+    there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     config = HallConfig(
         data=data,
         games=[faces.rules(faces.game_name(name)) for name in dict.fromkeys(game)],
@@ -100,9 +103,9 @@ def serve_rules(
         advertise=advertise,
         metrics_port=metrics_port,
         keys=_keys(keys),
-        open_log=lambda _: open_kafka(kafka, single_broker_not_durable=single_broker_not_durable),
+        open_log=lambda file: there.open(file.parent, make_topics=single_broker_not_durable),
         join=group,
-        wait_for_all=False,
+        one_of_several=True,
     )
     _run(config, _welcome_rules, f"on Kafka at {kafka}")
 

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import secrets
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from guildhall.host import operations, packs
 from guildhall.host.failures import shutting_down
@@ -25,6 +26,7 @@ from guildhall.host.view_service import ViewService
 from guildhall.host.watch import WatchLimits
 from guildhall.kernel.rules import Rules
 from guildhall.log import topics
+from guildhall.log.errors import LogUnavailable
 from guildhall.log.port import Claim, Log
 from guildhall.log.sqlite import open_sqlite
 from guildhall.rpc.forwarding import Forwarder
@@ -35,6 +37,10 @@ from guildhall.telemetry import logs, metrics
 
 LOG_FILE = "log.sqlite"
 """Name of the log in the data directory."""
+
+REACH_AGAIN_SECONDS = 1.0
+
+T = TypeVar("T")
 
 _log = logs.get("hall")
 
@@ -60,8 +66,10 @@ class HallConfig:
     """Opens the log, given the file that a hall on one machine keeps it in."""
     join: Callable[[GameHost, Log], Membership] = alone
     """Who tells a host what to own."""
-    wait_for_all: bool = True
-    """Whether a start ends when everything assigned is claimed, and fails where that fails."""
+    one_of_several: bool = False
+    """Whether other processes serve the same games. Then a start waits for a log that can't be reached, and ends before
+    anything is claimed; a hall that is alone fails where that fails.
+    """
     limits: Limits = field(default_factory=Limits)
     watching: WatchLimits = field(default_factory=WatchLimits)
     upkeep: Upkeep = field(default_factory=Upkeep)
@@ -104,15 +112,15 @@ class Hall:
         tokens = PageTokens(derived_secret(key, "page tokens"))
         if config.metrics_port is not None:
             metrics.serve(config.metrics_port, config.address)
-        self._log = config.open_log(config.data / LOG_FILE)
+        log = self._log = config.open_log(config.data / LOG_FILE)
         try:
-            await packs.sync(self._log, config.games)
+            await self._reached(lambda: packs.sync(log, config.games))
             self._server = Server()
             # Before anything is claimed: the claim tells the port, and a taken one must not take anybody's games.
             self.port = self._server.bind(config.address, config.port)
             me = Claim(secrets.token_hex(16), config.advertise or f"{config.address}:{self.port}")
-            self._owners = Owners(await self._log.compacted(topics.OWNERS, 1), me)
-            await self._owners.start()
+            self._owners = Owners(await self._reached(lambda: log.compacted(topics.OWNERS, 1)), me)
+            await self._reached(self._owners.start)
             self._forwarder = Forwarder(self._owners)
             for rules in config.games:
                 await self._add(rules, me, gate, meter, tokens)
@@ -125,7 +133,7 @@ class Hall:
             self._telling = asyncio.get_running_loop().create_task(self._tell_health())
             for host in self.hosts.values():
                 await host.join(config.join(host, self._log))
-            if config.wait_for_all:
+            if not config.one_of_several:
                 for host in self.hosts.values():
                     await host.claimed()
                 await self._tell_health_once()
@@ -135,12 +143,23 @@ class Hall:
             await self._close()
             raise
 
+    async def _reached(self, work: Callable[[], Awaitable[T]]) -> T:
+        """What the work gives. Raises LogError; a log that can't be reached is waited for by one of several."""
+        while True:
+            try:
+                return await work()
+            except LogUnavailable as error:
+                if not self.config.one_of_several:
+                    raise
+                _log.warning("the log can't be reached; trying again", why=str(error))
+                await asyncio.sleep(REACH_AGAIN_SECONDS)
+
     async def _add(self, rules: Rules, me: Claim, gate: Gate, meter: Meter, tokens: PageTokens) -> None:
         assert self._log is not None and self._server is not None and self._owners is not None
         messages = Messages(rules)
         host = GameHost(rules, self._log, me, self._owners, self.config.upkeep, self._ready_changed.set)
         self.hosts[rules.game] = host
-        await host.open()
+        await self._reached(host.open)
         operations.measure(host)
         reads = HostReadSide(host)
         play = RulesService(host, reads, messages, meter)

@@ -174,6 +174,8 @@ class RulesService:
     async def _submit(self, asked: Any, caller: Caller, *, validate_only: bool) -> int:
         try:
             version = await self._judged(asked, caller, validate_only)
+        except Elsewhere:  # counted where it is judged
+            raise
         except Failure as failure:
             metrics.COMMANDS.labels(self._rules.game, failure.reason).inc()
             raise

@@ -123,14 +123,14 @@ class Tenure:
             partition = await self._make()
         except (LogError, BadPack) as error:
             return error
-        self.partition = partition
-        self._ownership = Ownership(partition.writer)
         if self.assigned:
+            self.partition = partition
+            self._ownership = Ownership(partition.writer)
             self._ownership.assign()
             await self._ownership.run()
-        self._ownership = None
+            self._ownership = None
         failure = partition.writer.failure
         if failure is not None:
             partition.end_streams(log_failed(LogUnavailable("the partition failed")))
-            await partition.finish(0.0)
+        await partition.finish(0.0)
         return failure

@@ -29,8 +29,8 @@ _log = logs.get("log")
 class KafkaGroup:
     """This instance as a member of the group; `assigned` and `revoked` are told partitions, in the event loop.
 
-    Members that the group has lost sight of (`session.timeout.ms`) keep what they have until they are members again:
-    then they are told what is no longer theirs. A foreign claim tells them earlier.
+    When the group has lost sight of a member for as long as its session, everything is revoked, until it has joined
+    again.
     """
 
     def __init__(
@@ -57,7 +57,6 @@ class KafkaGroup:
         self._revoked = revoked
         self._loop = asyncio.get_running_loop()
         self._held: set[int] = set()
-        self._stale: set[int] = set()
         self._leaving = threading.Event()
         self._said: set[int] = set()
         # A daemon: a process that is told to exit needn't wait for a broker that does not answer.
@@ -123,8 +122,6 @@ class KafkaGroup:
         consumer.incremental_assign(paused)
         consumer.pause(paused)
         new = {place.partition for place in places}
-        self._tell(self._revoked, self._stale - new)
-        self._stale.clear()
         self._held |= new
         self._tell(self._assigned, new)
 
@@ -135,9 +132,9 @@ class KafkaGroup:
         consumer.incremental_unassign(places)
 
     def _on_lost(self, consumer: Consumer, places: list[TopicPartition]) -> None:
-        self._stale |= self._held
-        self._held.clear()
         _log.warning("the group has lost sight of this member", group=self._group)
+        self._tell(self._revoked, self._held)
+        self._held.clear()
 
     def _tell(self, whom: Callable[[Iterable[int]], None], partitions: set[int]) -> None:
         # A loop that has been closed has nobody left to tell.

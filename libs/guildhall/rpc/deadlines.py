@@ -13,10 +13,10 @@ LONGEST_WAIT = 30.0
 def patience(context: Context) -> float:
     """Seconds that a method may wait for something before it answers that it did not come."""
     left = context.time_remaining()
-    return LONGEST_WAIT if left is None else max(0.0, min(LONGEST_WAIT, left - min(0.1, left / 10)))
+    return LONGEST_WAIT if left is None else max(0.0, min(LONGEST_WAIT, left - min(0.3, left / 7)))
 
 
 def limit(context: Context) -> float:
     """Seconds after which a request is given up: later than `patience`, since an answer that knows why is better."""
     left = context.time_remaining()
-    return LONGEST_WAIT + 1.0 if left is None else max(0.0, min(LONGEST_WAIT + 1.0, left - min(0.05, left / 20)))
+    return LONGEST_WAIT + 1.0 if left is None else max(0.0, min(LONGEST_WAIT + 1.0, left - min(0.2, left / 10)))

@@ -23,8 +23,8 @@ FORWARDED = "guildhall-forwarded"
 LONGEST_WAIT_FOR_OWNER = 10.0
 """Seconds that a request waits for somebody to own the place; an owner that died is replaced by then."""
 
-MAX_FORWARDED = 2_000
-"""Requests and streams that are passed on, or wait for an owner, at once."""
+MAX_WAITING = 1_000
+"""Requests that wait at once until somebody owns their place."""
 
 _AGAIN_SECONDS = 0.02
 
@@ -160,7 +160,7 @@ class Forwarder:
         self._directory = directory
         self._channels: dict[str, grpc.aio.Channel] = {}
         self._calls: set[_Call] = set()
-        self._under_way = 0
+        self._waiting = 0
         self._closed: Failure | None = None
 
     def end(self, why: Failure) -> None:
@@ -182,8 +182,7 @@ class Forwarder:
 
         Raises Failure: the owner's, NOT_OWNER, OWNER_UNREACHABLE.
         """
-        with self._counted(method) as route:
-            route.begin(elsewhere, context)
+        with self._route(method, elsewhere, context) as route:
             while True:
                 peer = await self._next(route)
                 try:
@@ -204,8 +203,7 @@ class Forwarder:
         here: Callable[[], AsyncGenerator[bytes, None]],
     ) -> AsyncGenerator[bytes, None]:
         """The owner's stream of responses; before its first one as `unary`. Ends as soon as another owner is known."""
-        with self._counted(method) as route:
-            route.begin(elsewhere, context)
+        with self._route(method, elsewhere, context) as route:
             started = False
             while True:
                 peer = await self._next(route)
@@ -232,8 +230,7 @@ class Forwarder:
         here: Callable[[], AsyncGenerator[bytes, None]],
     ) -> AsyncGenerator[bytes, None]:
         """The owner's side of a stream in both directions, from the request that was read last on."""
-        with self._counted(method) as route:
-            route.begin(elsewhere, context)
+        with self._route(method, elsewhere, context) as route:
             peer = await self._next(route)
             requests.put_back()
             source = here() if peer is None else self._stream(peer, route.place, method, requests, context)
@@ -257,27 +254,32 @@ class Forwarder:
             if peer is not None and peer.claim > route.tried:
                 route.tried = peer.claim
                 return peer
-            try:
-                async with asyncio.timeout(route.until - time.monotonic()):
-                    await self._directory.news()
-            except TimeoutError:
-                raise route.why from None
+            await self._wait(route)
+
+    async def _wait(self, route: "_Route") -> None:
+        """Returns when there is news. Raises Failure why the last owner failed, HALL_BUSY if none was asked yet."""
+        if self._waiting >= MAX_WAITING:
+            if route.tried >= 0:
+                raise route.why
+            raise Failure("HALL_BUSY", "Too many requests wait for somebody to serve their game; nothing was done.")
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(route.until - time.monotonic()):
+                await self._directory.news()
+        except TimeoutError:
+            raise route.why from None
+        finally:
+            self._waiting -= 1
 
     @contextmanager
-    def _counted(self, method: str) -> "Iterator[_Route]":
-        route = _Route()
-        if self._under_way >= MAX_FORWARDED:
-            raise Failure("HALL_BUSY", "Too many requests wait for other halls; nothing was done.")
-        self._under_way += 1
+    def _route(self, method: str, elsewhere: Elsewhere, context: Context) -> "Iterator[_Route]":
         try:
-            yield route
+            yield _Route(elsewhere, context)
         except Failure as failure:
             metrics.FORWARDED.labels(method, failure.reason).inc()
             raise
         else:
             metrics.FORWARDED.labels(method, "OK").inc()
-        finally:
-            self._under_way -= 1
 
     # --- asking it
 
@@ -332,7 +334,7 @@ class Forwarder:
 class _Route:
     """A request's way to an owner: which claims were tried, until when, and why the last one failed."""
 
-    def begin(self, elsewhere: Elsewhere, context: Context) -> None:
+    def __init__(self, elsewhere: Elsewhere, context: Context) -> None:
         self.place = elsewhere.place
         self.tried = -1
         self.until = time.monotonic() + min(patience(context), LONGEST_WAIT_FOR_OWNER)
