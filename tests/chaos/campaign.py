@@ -44,6 +44,7 @@ class Plan:
 
     `tables`: games at once; `think`: mean seconds between two commands of a driver, of whom a table has two; `rest`:
     mean seconds between two faults of a lane; five times that between two of the brokers, which concern everybody.
+    `only`: these faults alone, separated by commas; all, if it is empty.
     """
 
     seconds: float = 0.0
@@ -52,6 +53,7 @@ class Plan:
     think: float = 0.15
     rest: float = 3.0
     seed: int = 1
+    only: str = ""
 
 
 @dataclass
@@ -201,15 +203,14 @@ async def _tell(client: Client, broken: Faults, path: Path) -> None:
 
 async def _break(plan: Plan, broken: Faults, playing: "asyncio.Task[None]") -> None:
     """Lets the faults happen while the players play; afterwards nothing is broken. Raises what ended the players."""
-    brokers = faults.BROKERS if plan.brokers < 3 else faults.CLUSTER
+    lanes = [(faults.PROCESSES, plan.rest), (faults.LINES, plan.rest)]
+    lanes.append((faults.BROKERS if plan.brokers < 3 else faults.CLUSTER, 5 * plan.rest))
+    wanted = set(plan.only.split(","))
+    chosen = [({name: n for name, n in shares.items() if not plan.only or name in wanted}, r) for shares, r in lanes]
+    lane = broken.endless if plan.seconds else broken.budget
     if plan.seconds:
-        lanes = [broken.endless(faults.PROCESSES, plan.rest), broken.endless(faults.LINES, plan.rest)]
-        lanes.append(broken.endless(brokers, 5 * plan.rest))
         asyncio.get_running_loop().call_later(plan.seconds, broken.stop)
-    else:
-        lanes = [broken.budget(faults.PROCESSES, plan.rest), broken.budget(faults.LINES, plan.rest)]
-        lanes.append(broken.budget(brokers, 5 * plan.rest))
-    breaking = asyncio.gather(*lanes)
+    breaking = asyncio.gather(*(lane(shares, rest) for shares, rest in chosen if shares))
     playing.add_done_callback(lambda _: breaking.cancel())
     try:
         await breaking

@@ -120,7 +120,7 @@ class Faults:
         """Longer than the session: it wakes up as a zombie that still believes that it owns."""
         async with self._some_service() as service:
             service.send(signal.SIGSTOP)
-            await asyncio.sleep(SESSION_SECONDS + self._random.uniform(1.0, 4.0))
+            await asyncio.sleep(SESSION_SECONDS + self._random.uniform(1.0, 8.0))
             service.send(signal.SIGCONT)
 
     async def _drain_and_start(self) -> None:

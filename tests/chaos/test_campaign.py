@@ -34,7 +34,7 @@ def check_that_it_was_a_test(report: Report) -> None:
         assert report.faults
     else:
         assert report.faults == budget
-    assert report.calls["write accepted"] > 200
-    assert report.calls["write refused STALE_DECISION"] and report.calls["write refused COMMAND_ID_REUSED"]
+    assert report.calls["write accepted"] > 100
+    assert report.calls["write refused STALE_DECISION"]
     assert any(name.startswith("write unknown") for name in report.calls)
     assert report.told.claims > 12
