@@ -9,7 +9,7 @@ PORT ?= 50051
 DATA ?= .data/hall
 # Of `soak`: how many random games, how many schedules of the log's simulation, how long the live history check.
 GUILDHALL_GAMES ?= 100000
-GUILDHALL_SCHEDULES ?= 200000
+GUILDHALL_SCHEDULES ?= 500000
 GUILDHALL_CHAOS_SECONDS ?= 7200
 
 # The first interpreter that is new enough and can make an environment.
@@ -53,7 +53,7 @@ bench: env gen ## measure, beside yardsticks of the same run
 soak: export GUILDHALL_GAMES := $(GUILDHALL_GAMES)
 soak: export GUILDHALL_SCHEDULES := $(GUILDHALL_SCHEDULES)
 soak: export GUILDHALL_CHAOS_SECONDS := $(GUILDHALL_CHAOS_SECONDS)
-soak: env gen ## run every test, long (GUILDHALL_GAMES=100000 GUILDHALL_SCHEDULES=200000 GUILDHALL_CHAOS_SECONDS=7200)
+soak: env gen ## run every test, long (GUILDHALL_GAMES=100000 GUILDHALL_SCHEDULES=500000 GUILDHALL_CHAOS_SECONDS=7200)
 	$(PYTEST) --timeout 0 --hypothesis-profile soak
 
 clean: ## remove what was made, but not a hall's data

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from guildhall.log.errors import BadValue, LogUnreadable
 from guildhall.log.fold import Effective, FoldState, Verdict
-from guildhall.log.memory import MemoryBroker
+from guildhall.log.memory import Faults, MemoryBroker
 from guildhall.log.port import BEGINNING, CLAIM_KEY, Claim, Entry, Log, Position, ProducerRecord
 from guildhall.log.reader import fold_to_end
 from guildhall.log.recovery import Store, open_store, recover
@@ -198,6 +198,41 @@ async def test_a_marker_beyond_the_checkpoint_waits_for_the_fold(log: Log) -> No
     await store.markers.put(0, "b", encode(Marker(2, 6, b"kept")))
     await put_checkpoint(store, 5)
     check(*await recovered(store))
+
+
+async def test_a_game_that_leaves_the_checkpoint_during_a_start_is_known_by_its_marker() -> None:
+    faults = Between()
+    broker = MemoryBroker()
+    store = await written(broker.log())
+    reading = await open_store(broker.log(faults), "test", 1)
+    await put_checkpoint(store, 8)
+
+    async def finish() -> None:
+        await store.markers.put(0, "b", encode(Marker(2, 6, b"kept")))
+        await put_checkpoint(store, 8, without=("b",))
+
+    for request in range(8):
+        faults.requests, faults.when, faults.what = 0, request, finish
+        _, state = await recovered(reading)
+        assert state.seqs == SEQS_BEFORE[-1], request
+        assert faults.requests > request or request >= 4
+        await put_checkpoint(store, 8)
+        await store.markers.put(0, "b", None)
+
+
+class Between(Faults):
+    """Has something happen just before one of a reader's requests."""
+
+    requests = 0
+    when = -1
+
+    async def request(self, topic: str, partition: int) -> None:
+        if self.requests == self.when:
+            await self.what()
+        self.requests += 1
+
+    async def what(self) -> None:
+        """Nothing yet."""
 
 
 async def test_an_unreadable_marker_means_folding_everything(log: Log) -> None:

@@ -7,7 +7,6 @@ all the time.
 """
 
 import asyncio
-import contextlib
 import random
 
 import msgspec
@@ -70,12 +69,16 @@ class Ownership:
         time = asyncio.get_running_loop().time
         while True:
             await self._due()
-            with contextlib.suppress(NotOwner, Closed):
+            try:
                 await self._writer.claim()
-                since = time()
-                await self._writer.stood_down()
-                if time() - since >= self._back_off.last_seconds:
-                    self._pause = self._back_off.first_seconds
+            except NotOwner:
+                continue
+            except Closed:
+                return
+            since = time()
+            await self._writer.stood_down()
+            if time() - since >= self._back_off.last_seconds:
+                self._pause = self._back_off.first_seconds
 
     async def _due(self) -> None:
         """Returns when it is time to claim."""

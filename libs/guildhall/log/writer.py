@@ -269,8 +269,9 @@ class Writer:
         finally:
             if self._task is not None:
                 self._task.cancel()
-                await asyncio.wait([self._task])
             self._end(Closed("the writer was closed"))
+        if self._task is not None:
+            await asyncio.wait([self._task])
 
     def _check_open(self) -> None:
         if self._closed:
