@@ -92,6 +92,8 @@ def test_export_import_into_another_hall(hall: RunningHall, finished: Screen, tm
     assert guildhall("export", found.game_id, str(file), "--name", "Zoe", *hall.there).returncode == 1
     other = tmp_path / "other"
     with running_hall(other) as running:
+        refused = guildhall("import", str(file), "--data", str(other))
+        assert refused.returncode == 1 and f"serves this log at {running.server}" in refused.stderr
         running.stop()
     assert guildhall("import", str(file), "--data", str(other)).returncode == 0
     again = guildhall("import", str(file), "--data", str(other))

@@ -67,9 +67,8 @@ async def recover(
 
     `restore(aggregate_id, snapshot)` sets an aggregate's state to a snapshot of `schema`; where it raises `BadValue`,
     the events are folded as if there were none. `listener` is told every effective record after that (or after nothing,
-    where there is no snapshot), each aggregate's in order of seq, and
-    beyond the checkpoint every other verdict too. States of finished aggregates below the checkpoint are not told:
-    what remains of them is their marker.
+    where there is no snapshot), each aggregate's in order of seq, and beyond the checkpoint every other verdict too.
+    States of finished aggregates below the checkpoint are not told: what remains of them is their marker.
 
     Raises `LogUnavailable`; `LogUnreadable` if the events don't go with what was kept beside them, so some are lost.
     """
@@ -189,6 +188,16 @@ async def _catch_up(
         raise LogUnreadable(
             f"{events.name}/{partition}", f"its records below {to} aren't those that were folded before"
         )
+
+
+async def checkpointed(store: Store, partition: int) -> FoldState:
+    """Where a reader of the log alone can begin: at the checkpoint, or at the beginning where none can be used.
+
+    Raises `LogUnavailable`, `LogUnreadable`.
+    """
+    checkpoint = await _checkpoint(store, partition)
+    markers = await _markers(store, partition)
+    return _state_at(checkpoint, markers) if checkpoint is not None and markers is not None else FoldState()
 
 
 async def _checkpoint(store: Store, partition: int) -> Checkpoint | None:
