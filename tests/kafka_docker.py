@@ -11,7 +11,7 @@ from kafka.errors import KafkaError
 
 from tests.kafka_jars import CLUSTER_ID, POM, Missing, free_ports
 
-_START_SECONDS = 60
+_START_SECONDS = 180
 _SETTINGS = {
     "KAFKA_NODE_ID": "1",
     "KAFKA_PROCESS_ROLES": "broker,controller",

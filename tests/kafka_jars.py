@@ -23,7 +23,7 @@ CACHE = ROOT / ".cache" / "kafka"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 CLUSTER_ID = "R3VpbGRoYWxsLXRlc3RzIQ"
 
-_START_SECONDS = 60
+_START_SECONDS = 180
 _JVM = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 # Below what systems hand to outgoing connections, so that a broker that is down finds its ports free again.
 _PORTS = range(20_000, 32_000)
@@ -34,11 +34,36 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True)
+class Secured:
+    """A listener with TLS (the broker's key and certificate, PEM) for users with passwords (SASL PLAIN)."""
+
+    key: str
+    certificate: str
+    users: Mapping[str, str]
+
+    def properties(self, listener: str) -> str:
+        """The broker's settings of a listener."""
+        users = " ".join(f'user_{name}="{password}"' for name, password in self.users.items())
+        return f"""\
+{listener}.ssl.keystore.type=PEM
+{listener}.ssl.keystore.key={_one_line(self.key)}
+{listener}.ssl.keystore.certificate.chain={_one_line(self.certificate)}
+{listener}.sasl.enabled.mechanisms=PLAIN
+{listener}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required {users};
+"""
+
+
+def _one_line(text: str) -> str:
+    return text.strip().replace("\n", "\\n")
+
+
+@dataclass(frozen=True)
 class Line:
     """A listener of a broker, at `port`, whose clients are told to come to the port `advertised` instead: a proxy's."""
 
     port: int
     advertised: int
+    secured: Secured | None = None
 
 
 @dataclass(frozen=True)
@@ -206,6 +231,7 @@ def _write_properties(directory: Path, node: Node, voters: Mapping[int, int]) ->
     lines = [(f"LINE{number}", line) for number, line in enumerate(node.lines)]
     own = [("PLAINTEXT", node.port), *((name, line.port) for name, line in lines)]
     advertised = [("PLAINTEXT", node.port), *((name, line.advertised) for name, line in lines)]
+    secured = {name: line.secured for name, line in lines if line.secured is not None}
     # With others that go on, a broker that is only slow (the tests' machine is small) should not count as gone.
     session_ms = 1000 if len(voters) == 1 else 4000
     replicas = min(3, len(voters))
@@ -216,7 +242,9 @@ controller.quorum.voters={",".join(f"{number}@127.0.0.1:{port}" for number, port
 controller.listener.names=CONTROLLER
 listeners={_addresses([*own, ("CONTROLLER", node.controller)])}
 advertised.listeners={_addresses(advertised)}
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,{",".join(f"{name}:PLAINTEXT" for name, _ in own)}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,{
+        ",".join(f"{name}:{'SASL_SSL' if name in secured else 'PLAINTEXT'}" for name, _ in own)
+    }
 inter.broker.listener.name=PLAINTEXT
 log.dirs={directory}/data
 auto.create.topics.enable=false
@@ -232,7 +260,7 @@ broker.session.timeout.ms={session_ms}
 broker.heartbeat.interval.ms=200
 log.cleaner.backoff.ms=100
 log.segment.delete.delay.ms=100
-""")
+{"".join(each.properties(f"listener.name.{name.lower()}") for name, each in secured.items())}""")
 
 
 def _addresses(listeners: Sequence[tuple[str, int]]) -> str:
