@@ -7,7 +7,6 @@ round after round; so one produce is in flight, and a round's I/O begins after e
 import asyncio
 import random
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
@@ -65,8 +64,7 @@ class Limits(msgspec.Struct, frozen=True):
     last_pause: float = 2.0
 
 
-@dataclass(slots=True, eq=False)
-class _Pending:
+class _Pending(msgspec.Struct, eq=False):
     """An append without an outcome; `claim` is the one that it was sent under, `NO_CLAIM` while it is queued."""
 
     aggregate_id: str
@@ -383,11 +381,12 @@ class Writer:
         """Takes in what the fold has just passed: tells the listener, then settles what it decides."""
         self._listener(verdict)
         match verdict:
-            case Effective(offset=offset, aggregate_id=aggregate_id, entry=entry):
-                pending = self._in_flight.get(aggregate_id)
+            case Effective():
+                pending = self._in_flight.get(verdict.aggregate_id)
+                entry = verdict.entry
                 if pending is not None and pending.seq <= entry.seq:
                     same = pending.seq == entry.seq and pending.digest == entry.hash
-                    self._settle(pending, Appended(offset) if same else RuledOut())
+                    self._settle(pending, Appended(verdict.offset) if same else RuledOut())
             case ClaimSeen():
                 self._rule_out_older()
             case Damaged(key=key) if key == CLAIM_KEY:
