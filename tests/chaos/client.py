@@ -18,8 +18,8 @@ from tests.chaos.history import WRITES, Call, Kind, Result
 
 SCOPES = ("play", "seat", "spectate", "operate")
 TOKEN_SECONDS = 48 * 3600.0
-PATIENCE = 4.0
-"""Seconds that a call may take."""
+PATIENCE = (2.0, 4.0, 12.0)
+"""Seconds that a call may take, one of these. The patient ones still wait at a zombie's door when it wakes up."""
 
 _RULES = "/guildhall.arcane_alley.v1.RulesService/"
 _VIEWS = "/guildhall.arcane_alley.v1.ViewService/"
@@ -59,6 +59,7 @@ class Client:
         self.doors = doors
         self.calls: list[Call] = []
         self._key = key
+        self._random = Random(key.private_bytes_raw())
         self._tokens: dict[str, tuple[tuple[str, str], ...]] = {}
 
     def metadata(self, subject: str) -> tuple[tuple[str, str], ...]:
@@ -72,6 +73,10 @@ class Client:
         """Remembers a call."""
         self.calls.append(call)
         return call
+
+    def patience(self) -> float:
+        """Seconds that the next call may take."""
+        return self._random.choice(PATIENCE)
 
     # --- writes
 
@@ -229,7 +234,7 @@ class Client:
         start = time.monotonic_ns()
         result = Result.ACCEPTED if asked["kind"] in WRITES else Result.READ
         try:
-            answer = await stub(request, metadata=self.metadata(asked["subject"]), timeout=PATIENCE)
+            answer = await stub(request, metadata=self.metadata(asked["subject"]), timeout=self.patience())
         except grpc.aio.AioRpcError as error:
             return self.record(Call(**asked, start=start, end=time.monotonic_ns(), **failed(error)))
         end = time.monotonic_ns()
@@ -280,7 +285,7 @@ class PlayStream:
         asked = write.asked(self.process)
         start = time.monotonic_ns()
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(self._client.patience()):
                 await self._call.write(request)
                 answer = await self._call.read()
             told = _play_told(answer) if answer is not grpc.aio.EOF else await self._why()
