@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,6 +10,11 @@ from typing import Any
 import grpc
 
 from guildhall.kernel.verify import verify
+from guildhall.log import topics
+from guildhall.log.kafka import open_kafka
+from guildhall.log.port import Log, Record, partition_of
+from guildhall.log.recovery import open_store
+from guildhall.log.snapshots import checkpoint_key, decode_checkpoint
 from tests.kafka_broker import Broker
 from tests.kernel.tiny.game import RULES
 from tests.services.hall import failure
@@ -154,3 +160,47 @@ async def test_an_owner_that_was_paused_stands_down(broker: Broker, tmp_path: Pa
             game.ports = [process.port for process in processes]
             await until_spread(broker.bootstrap, processes)
             await check(game, steps)
+
+
+async def test_states_are_found_again(broker: Broker, tmp_path: Path) -> None:
+    """Snapshots, checkpoints and markers lie in their topics when a drain is over, and a start begins with them: both
+    games tell the same, finished and live, and know their commands.
+    """
+    async with rules_processes(broker.bootstrap, tmp_path, 1) as processes:
+        async with (
+            replicas(processes, tmp_path, Random(11)) as live,
+            replicas(processes, tmp_path, Random(12)) as finished,
+        ):
+            steps = [step for _ in range(5) if (step := await live.step()) is not None]
+            last: list[Step] = []
+            while (step := await finished.step()) is not None:
+                last.append(step)
+            games = (live, finished)
+            told = [await game.at(game.ports[0], 1).view(game.game_id) for game in games]
+        assert await processes[0].end(signal.SIGTERM) == 0
+    log = open_kafka(broker.bootstrap, single_broker_not_durable=True)
+    try:
+        store = await open_store(log, "tiny")
+        numbers = [partition_of(game.game_id, store.events.partitions) for game in games]
+        snapshots = await store.snapshots.scan(numbers[0])
+        assert any(record.key.startswith(f"{live.game_id}/") for record in snapshots)
+        assert await store.markers.get(numbers[1], finished.game_id) is not None
+        checkpoint = await store.checkpoints.get(numbers[0], checkpoint_key(numbers[0]))
+        assert checkpoint is not None
+        known = decode_checkpoint(checkpoint)
+        assert known.seqs[live.game_id] == steps[-1].version
+        assert known.position.next_offset == await store.events.end_offset(numbers[0])
+        assert any(record.key == f"tiny/{RULES.pack_hash.hex()}" for record in await packs(log))
+    finally:
+        await log.close()
+    async with rules_processes(broker.bootstrap, tmp_path, 1) as processes:
+        for before, accepted, view in zip(games, (steps, last), told, strict=True):
+            again = Replicas([process.port for process in processes], tmp_path, Random(13))
+            again.game_id = before.game_id
+            assert await again.at(again.ports[0], 1).view(again.game_id) == view
+            await check(again, accepted)
+            await again.close()
+
+
+async def packs(log: Log) -> Sequence[Record]:
+    return await (await log.compacted(topics.PACKS, 1)).scan(0)

@@ -204,7 +204,7 @@ async def test_stored_states_that_cannot_be_read_are_told_and_made_up_for(
         await finished.play(Random(22))
         told = await everything(live), await everything(finished)
         ids = live.game_id, finished.game_id
-    for change in ("X'c1'", "substr(value, 1, length(value) - 4)", "replace(value, 'x', 'yy') || X'00'"):
+    for change in ("X'c1'", "substr(value, 1, length(value) - 4)", "CAST(replace(value, 'x', 'yy') || X'00' AS BLOB)"):
         with sqlite3.connect(tmp_path / LOG_FILE) as log:
             log.execute(
                 f"UPDATE compacted SET value = {change} WHERE topic IN ('guildhall.tiny.snapshots', "

@@ -2,6 +2,8 @@
 
 import asyncio
 import importlib
+import os
+import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -116,6 +118,10 @@ def _run(config: HallConfig, started: Callable[[Hall], None], where: str) -> Non
     except (LogError, BadPack, OSError, ValueError) as error:
         typer.echo(f"The hall does not start {where}: {error}", err=True)
         raise typer.Exit(1) from None
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # All is drained. Taking apart what the clients of Kafka and gRPC have made would take longer than the drain did.
+    os._exit(0)
 
 
 def _keys(source: str | None) -> Keys | None:

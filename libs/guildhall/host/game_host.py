@@ -118,15 +118,17 @@ class GameHost:
             if outcome is not None:
                 raise outcome
 
-    async def stop(self, seconds: float) -> None:
-        """Drain: take nothing more, let what is in flight become known, leave, and store every state meanwhile."""
+    async def stop(self, seconds: float, store_seconds: float) -> None:
+        """Drain: take nothing more, let what is in flight become known, leave, and store states meanwhile, as many as
+        there is time for: the next owner's fold is the shorter.
+        """
         tenures = list(self._tenures.values())
         serving = [tenure.partition for tenure in tenures if tenure.partition is not None and tenure.serving]
         for number in list(self._tenures):
             self._owners.cede(self.rules.game, number)
         await asyncio.gather(*(tenure.finish(seconds) for tenure in tenures))
         leaving = [self._membership.leave(seconds)] if self._membership is not None else []
-        await asyncio.gather(*leaving, *(partition.store_all(seconds) for partition in serving))
+        await asyncio.gather(*leaving, *(partition.store_all(store_seconds) for partition in serving))
 
     # --- what to own
 
@@ -183,9 +185,12 @@ class GameHost:
             self._owners.learn(game, number, offset, by)
         # Not while an own claim is under way: that one is yet to be told.
         if not mine and self._owners.here(place(game, number)):
-            metrics.STAND_DOWNS.labels(game).inc()
             address = by.address if by is not None else ""
-            _log.warning("stood down: another hall has claimed it", game=game, partition=number, address=address)
+            if tenure.assigned:
+                metrics.STAND_DOWNS.labels(game).inc()
+                _log.warning("stood down: another hall has claimed it", game=game, partition=number, address=address)
+            else:
+                _log.info("left to another hall", game=game, partition=number, address=address)
             self._owners.cede(game, number)
             if self._membership is not None:
                 self._membership.stood_down(number, by)

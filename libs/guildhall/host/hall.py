@@ -40,6 +40,9 @@ LOG_FILE = "log.sqlite"
 
 REACH_AGAIN_SECONDS = 1.0
 
+STORE_SECONDS = 0.4
+"""How long one of several processes stores states before it exits: a drain is to take less than a second."""
+
 T = TypeVar("T")
 
 _log = logs.get("hall")
@@ -198,7 +201,10 @@ class Hall:
     async def _close(self) -> None:
         if self._telling is not None:
             self._telling.cancel()
-        await asyncio.gather(*(host.stop(self.config.drain_seconds) for host in self.hosts.values()))
+        seconds = self.config.drain_seconds
+        # Others wait for what this one leaves; a hall that is alone is waited for by nobody.
+        store_seconds = min(seconds, STORE_SECONDS) if self.config.one_of_several else seconds
+        await asyncio.gather(*(host.stop(seconds, store_seconds) for host in self.hosts.values()))
         if self._owners is not None:
             await self._owners.stop()
         if self._forwarder is not None:

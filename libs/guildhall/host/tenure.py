@@ -108,7 +108,10 @@ class Tenure:
                 self.folded = False
                 if why is None or not self.assigned:
                     break
-                _log.error("a partition failed; it is folded again", **self._where, exc_info=why)
+                if isinstance(why, LogUnavailable):
+                    _log.warning("a partition can't be folded now", **self._where, why=str(why))
+                else:
+                    _log.error("a partition failed; it is folded again", **self._where, exc_info=why)
                 if not self._first.done():
                     self._first.set_exception(why)
                     self._first.exception()  # told to whoever waits, if anybody does

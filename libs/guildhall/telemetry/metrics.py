@@ -52,7 +52,7 @@ ASSIGNMENTS = Counter(
 )
 STAND_DOWNS = Counter(
     "guildhall_stand_downs",
-    "Partitions that this process served until another one claimed them.",
+    "Partitions that were to be owned here, and that another process has claimed.",
     ["game"],
     registry=REGISTRY,
 )
