@@ -14,7 +14,7 @@ from guildhall.host.hall import LOG_FILE, Hall
 from guildhall.log.port import Claim
 from guildhall.log.values import encode_claim
 from guildhall.rpc import forwarding
-from guildhall.rpc.identity import FixedKeys, key_id, mint
+from guildhall.rpc.identity import KEY_FILE, FixedKeys, existing_key, key_id, mint
 from guildhall.telemetry.metrics import REGISTRY
 from tests.kernel.tiny.build import structs as t
 from tests.services.hall import ALL_SCOPES, Client, failure, hall, table
@@ -66,6 +66,21 @@ async def test_play_streams_end_with_a_hint_when_the_owner_changes(tmp_path: Pat
                 reason, code, metadata = await failure(through.read())
                 assert (reason, code) == ("NOT_OWNER", CODE.UNAVAILABLE)
                 assert metadata["owner"] == f"127.0.0.1:{three.port}"
+
+
+async def test_a_listing_goes_on_with_another_owner(tmp_path: Path) -> None:
+    """One that has a key of its own."""
+    async with hall(tmp_path) as older, table(older) as game:
+        version = await game.play(Random(3), 5)
+        alice = game.clients[0]
+        token = (await alice.call("ListEvents", game_id=game.game_id, page_size=3)).next_page_token
+        keys = FixedKeys({key_id(key): key for key in [existing_key(tmp_path).public_key()]})
+        (tmp_path / KEY_FILE).unlink()
+        async with hall(tmp_path, keys=keys) as newer:
+            assert newer.key_id != older.key_id
+            await until_stood_down(older)
+            rest = (await alice.call("ListEvents", game_id=game.game_id, page_token=token)).versions
+            assert [batch.version for batch in rest] == list(range(4, version + 1))
 
 
 GONE = encode_claim(Claim("gone", "127.0.0.1:1"))

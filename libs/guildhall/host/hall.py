@@ -18,7 +18,6 @@ from guildhall.host.membership import Alone, Membership
 from guildhall.host.messages import Messages
 from guildhall.host.operations import OPERATIONS_SERVICE, OperationsService
 from guildhall.host.owners import Owners
-from guildhall.host.page_tokens import PageTokens
 from guildhall.host.partition import Upkeep
 from guildhall.host.read_side import HostReadSide
 from guildhall.host.rules_service import RulesService
@@ -30,7 +29,7 @@ from guildhall.log.errors import LogUnavailable
 from guildhall.log.port import Claim, Log
 from guildhall.log.sqlite import open_sqlite
 from guildhall.rpc.forwarding import Forwarder
-from guildhall.rpc.identity import Authenticator, FixedKeys, Keys, derived_secret, key_id, own_key
+from guildhall.rpc.identity import Authenticator, FixedKeys, Keys, key_id, own_key
 from guildhall.rpc.limits import Limits, Meter
 from guildhall.rpc.server import Gate, Server
 from guildhall.telemetry import logs, metrics
@@ -112,7 +111,6 @@ class Hall:
         keys = config.keys or FixedKeys({self.key_id: key.public_key()})
         meter = Meter(config.limits)
         gate = Gate(Authenticator(keys), meter)
-        tokens = PageTokens(derived_secret(key, "page tokens"))
         if config.metrics_port is not None:
             metrics.serve(config.metrics_port, config.address)
         log = self._log = config.open_log(config.data / LOG_FILE)
@@ -126,7 +124,7 @@ class Hall:
             await self._reached(self._owners.start)
             self._forwarder = Forwarder(self._owners)
             for rules in config.games:
-                await self._add(rules, me, gate, meter, tokens)
+                await self._add(rules, me, gate, meter)
             service = OperationsService(self.hosts, self._log, me, self.draining.set, self._owners.of)
             self._server.add(OPERATIONS_SERVICE, service, gate, self._forwarder)
             self._services.append(service)
@@ -157,7 +155,7 @@ class Hall:
                 _log.warning("the log can't be reached; trying again", why=str(error))
                 await asyncio.sleep(REACH_AGAIN_SECONDS)
 
-    async def _add(self, rules: Rules, me: Claim, gate: Gate, meter: Meter, tokens: PageTokens) -> None:
+    async def _add(self, rules: Rules, me: Claim, gate: Gate, meter: Meter) -> None:
         assert self._log is not None and self._server is not None and self._owners is not None
         messages = Messages(rules)
         host = GameHost(rules, self._log, me, self._owners, self.config.upkeep, self._ready_changed.set)
@@ -166,7 +164,7 @@ class Hall:
         operations.measure(host)
         reads = HostReadSide(host)
         play = RulesService(host, reads, messages, meter)
-        views = ViewService(reads, messages, tokens, self.config.watching)
+        views = ViewService(reads, messages, self.config.watching)
         self._server.add(messages.rules_service, play, gate, self._forwarder)
         self._server.add(messages.view_service, views, gate, self._forwarder)
         self._names[rules.game] = [messages.rules_service.full_name, messages.view_service.full_name]

@@ -5,9 +5,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
+from guildhall.host import page_tokens
 from guildhall.host.failures import shutting_down
 from guildhall.host.messages import Messages, parse
-from guildhall.host.page_tokens import PageTokens
 from guildhall.host.read_side import ReadSide
 from guildhall.host.watch import Watch, WatchLimits
 from guildhall.kernel.v1.structs import decode_Record
@@ -26,11 +26,10 @@ _CHUNK = 100
 class ViewService:
     """One generic servicer; methods take and give bytes, as `rpc.server.handlers` calls them."""
 
-    def __init__(self, reads: ReadSide, messages: Messages, tokens: PageTokens, watching: WatchLimits) -> None:
+    def __init__(self, reads: ReadSide, messages: Messages, watching: WatchLimits) -> None:
         self._reads = reads
         self._messages = messages
         self._wire = messages.wire
-        self._tokens = tokens
         self._watching = watching
         self._watches: set[Watch] = set()
         self._closing = False
@@ -74,10 +73,9 @@ class ViewService:
         if asked.page_size > MAX_PAGE:
             raise Failure("INVALID_PAGE_SIZE", f"A page has at most {MAX_PAGE} versions.", field="page_size")
         visible = await self._reads.visible(asked.game_id, caller)
-        first = 1
-        if asked.page_token:
-            first = self._tokens.open(caller.subject, asked.game_id, asked.page_token)
-        newest = (await self._reads.newest(visible, 0, patience(context))).version
+        game = await self._reads.newest(visible, 0, patience(context))
+        newest, seed = game.version, game.created.seed
+        first = page_tokens.opened(seed, caller.subject, asked.page_token) if asked.page_token else 1
         last = min(newest, first + (asked.page_size or DEFAULT_PAGE) - 1)
         batches, size = [], 0
         for version, (body, digest) in enumerate(await self._reads.records(visible, first, last), first):
@@ -90,7 +88,7 @@ class ViewService:
             if size > PAGE_BYTES:
                 last = version
                 break
-        token = self._tokens.seal(caller.subject, asked.game_id, last + 1) if last < newest else ""
+        token = page_tokens.seal(seed, caller.subject, last + 1) if last < newest else ""
         response: bytes = self._wire.encode_ListEventsResponse(self._wire.ListEventsResponse(tuple(batches), token))
         return response
 
