@@ -175,10 +175,10 @@ class Faults:
     # --- lines
 
     async def _cut(self) -> None:
-        await self._weather(Line.cut, self._random.choice((0.0, 2.0, 8.0)))
+        await self._weather(Line.cut, self._random.choice((0.0, 3.0, SESSION_SECONDS + 7.0)))
 
     async def _hold(self) -> None:
-        await self._weather(Line.hold, self._random.choice((1.0, 4.0, 9.0)))
+        await self._weather(Line.hold, self._random.choice((1.0, 4.0, SESSION_SECONDS + 7.0)))
 
     async def _deafen(self) -> None:
         await self._weather(Line.deafen, self._random.uniform(0.3, 3.0))

@@ -17,7 +17,7 @@ from tests.faults.faults import Fault
 
 HOSTED = "libs/guildhall/host/hosted_game.py"
 
-FAULTS = "pause,last words,hold,kill"
+FAULTS = "pause,last words,hold,cut"
 """Those that make zombies and late writes: a weaker check shows under little else."""
 
 MUTANTS = (
