@@ -34,7 +34,7 @@ def check_that_it_was_a_test(report: Report) -> None:
         assert report.faults
     else:
         assert report.faults == budget
-    assert report.calls["write accepted"] > 100
-    assert report.calls["write refused STALE_DECISION"]
+    assert report.calls["write accepted"] > 20
+    assert any(name.startswith("write refused") for name in report.calls)
     assert any(name.startswith("write unknown") for name in report.calls)
     assert report.told.claims > 12
