@@ -1,6 +1,7 @@
 """A rules service in small, over the real writer, recovery and ownership: what it knows is what its fold told it."""
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
@@ -61,15 +62,23 @@ class Request(Generic[T]):
         self.process = process
         self.done: asyncio.Future[T] = process.world.loop.create_future()
         self._work = work
+        self._coroutine: Coroutine[Any, Any, None] | None = None
         self._task: asyncio.Task[None] | None = None
+        process.requests.append(self)
         process.tell(self._begin)
 
     def give_up(self) -> None:
         """The process is told, in its turn, that nobody waits any more."""
         self.process.tell(self._cancel)
 
+    def abandon(self) -> None:
+        """The process has ended: what it didn't even begin is taken back."""
+        if self._coroutine is not None and inspect.getcoroutinestate(self._coroutine) == inspect.CORO_CREATED:
+            self._coroutine.close()
+
     def _begin(self) -> None:
-        self._task = self.process.world.loop.create_task(self._do(), context=self.process.context)
+        self._coroutine = self._do()
+        self._task = self.process.world.loop.create_task(self._coroutine, context=self.process.context)
 
     def _cancel(self) -> None:
         if self._task is not None:
@@ -96,6 +105,7 @@ class Process:
         self.folds = dict.fromkeys(GAMES, 0)
         self.kept = dict.fromkeys(GAMES, 0)
         self.turns: dict[str, asyncio.Lock] = {name: asyncio.Lock() for name in GAMES}
+        self.requests: list[Request[Any]] = []
         self.assigned = assigned
         self.writer: Writer | None = None
         self.ownership: Ownership | None = None
@@ -122,6 +132,8 @@ class Process:
 
     def kill(self) -> None:
         self.actor.ended = True
+        for request in self.requests:
+            request.abandon()
 
     def assign(self) -> None:
         """Told so by whatever spreads the partitions."""
