@@ -19,7 +19,7 @@ class Connection(Protocol):
         ...
 
     async def submit(self, game_id: str, decision_id: str, command: Any) -> int:
-        """Answer a decision; the version that this made, or 0 where somebody (the clock) was faster."""
+        """Answer a decision; the version that this made, or 0 where the clock, or an operator's pause, was faster."""
         ...
 
 
@@ -29,6 +29,6 @@ async def play(connection: Connection, game_id: str, choose: Choose) -> None:
     async for message in connection.watch(game_id):
         for legal in message.decisions:
             if message.view is not None and legal.decision.id != answered:
-                answered = legal.decision.id
                 command = choose(message.view, legal.decision.kind, connection.options(legal))
-                await connection.submit(game_id, legal.decision.id, command)
+                if await connection.submit(game_id, legal.decision.id, command):
+                    answered = legal.decision.id

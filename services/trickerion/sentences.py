@@ -51,7 +51,22 @@ def resigned(t: Narrator, event: kernel.Resigned) -> Clause:
     return t.do(event.seat, "give", "up", opens=True)
 
 
+def paused(t: Narrator, event: kernel.Paused) -> Clause:
+    return Clause(None, f"An operator pauses the game: {event.why}")
+
+
+def resumed(t: Narrator, event: kernel.Resumed) -> Clause:
+    return Clause(None, f"An operator lets the game go on: {event.why}")
+
+
+def restored(t: Narrator, event: kernel.Restored) -> Clause:
+    t.go_back(event.to_version)
+    return Clause(None, f"An operator puts the game back and pauses it: {event.why}")
+
+
 def ended(t: Narrator, event: kernel.GameEnded) -> Clause:
+    if event.reason == kernel.EndReason.ABORTED:
+        return Clause(None, f"An operator has ended the game: {event.why}")
     winners = [seat for seat, rank in enumerate(event.ranks) if rank == 1]
     verb = "win" if len(winners) > 1 or winners == [t.viewer] else "wins"
     why = {
@@ -323,6 +338,9 @@ CLAUSES: Final[dict[type, Callable[[Narrator, Any], Clause | None]]] = {
     kernel.Undone: undone,
     kernel.Resigned: resigned,
     kernel.GameEnded: ended,
+    kernel.Paused: paused,
+    kernel.Resumed: resumed,
+    kernel.Restored: restored,
     tr.TableLaid: table_laid,
     tr.BoardLaid: silent,
     tr.PerformanceDeckShuffled: deck_shuffled,

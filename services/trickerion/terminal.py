@@ -99,7 +99,7 @@ class Terminal:
         viewer = view.game.viewer_seat if view.game is not None else None
         if viewer is not None:
             parts.append(drawing.hand(view.players[viewer]))
-        if view.game is not None and view.game.ended is not None:
+        if view.game is not None and view.game.ended is not None and view.game.ended.ranks:
             parts.append(self._standing(view, who))
         return Group(*parts)
 
@@ -108,8 +108,8 @@ class Terminal:
         table = Table(title="Final standing", box=box.SIMPLE_HEAD)
         for head in ("rank", "player", "Fame", "coins", "Shards"):
             table.add_column(head, justify="left" if head == "player" else "right")
-        ended = view.game.ended if view.game is not None else None
-        ranks = ended.ranks if ended is not None and ended.ranks else [0] * len(view.players)
+        assert view.game is not None and view.game.ended is not None
+        ranks = view.game.ended.ranks
         for player in sorted(view.players, key=lambda player: ranks[player.seat]):
             numbers = (str(player.fame), str(player.coins), str(player.shards))
             style = "bold green" if ranks[player.seat] == 1 else ""

@@ -31,10 +31,10 @@ class RunningHall:
 
 
 @contextmanager
-def running_hall(data: Path) -> Iterator[RunningHall]:
-    """A hall over that directory on a free port."""
+def running_hall(data: Path, port: str = "0") -> Iterator[RunningHall]:
+    """A hall over that directory on that port, or on a free one."""
     process = subprocess.Popen(
-        [*GUILDHALL, "serve", "all", "--port", "0", "--data", str(data)],
+        [*GUILDHALL, "serve", "all", "--port", port, "--data", str(data)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -115,6 +115,13 @@ def chooser(game: str, kind: str, pack: bytes) -> Choose:
     return RandomChoice(random.Random())
 
 
+def went_back(view: Any) -> str:
+    """What a whole view in a stream of events means: its events cannot be told."""
+    if view.game.paused:
+        return f"An operator has put the game back and paused it: {view.game.paused}"
+    return "A step was taken back."
+
+
 def shown(subject: str) -> str:
     """A subject as people read it: a bot by its name alone."""
     return subject.rsplit("/", 1)[-1] if subject.startswith(f"{BOT}/") else subject

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import typer
 
-COMMANDS = ("serve", "play", "watch", "token", "verify", "export", "log", "topics")
+COMMANDS = ("serve", "play", "watch", "token", "verify", "export", "game", "owners", "log", "topics")
 """Modules of this package, in the order of `guildhall --help`."""
 
 app = typer.Typer(

@@ -43,8 +43,10 @@ class Messages:
         return answer
 
     def legal(self, game: Game, seat: int | None) -> tuple[Any, ...]:
-        """The seat's open decisions with everything that answers them, as LegalDecision; none for a spectator."""
-        if seat is None:
+        """The seat's open decisions with everything that answers them, as LegalDecision; none for a spectator, and
+        none while the game is paused.
+        """
+        if seat is None or game.paused:
             return ()
         return tuple(self._legal(game, seat, decision) for decision in game.open if decision.seat == seat)
 

@@ -40,6 +40,12 @@ class ReadSide(Protocol):
         """(body, hash) of the versions `first` to `last`. Raises Failure."""
         ...
 
+    def folds(self, visible: Visible, version: int) -> bool:
+        """Whether the version's record could be folded. What another one tells must not be shown: who may see it is
+        as doubtful as the rest.
+        """
+        ...
+
     def states(self, visible: Visible, game: Game | None, first: int, last: int) -> AsyncIterator[tuple[Game, bytes]]:
         """Each version of `first` to `last` with its record's body, folded on `game`, the state before `first`."""
         ...
@@ -90,6 +96,9 @@ class HostReadSide:
             raise quarantined() from error
         except LogError as error:
             raise log_failed(error) from error
+
+    def folds(self, visible: Visible, version: int) -> bool:
+        return visible.hosted.offsets[version - 1] >= 0
 
     async def states(
         self, visible: Visible, game: Game | None, first: int, last: int
