@@ -39,10 +39,14 @@ from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.market_cards import Merchants
 from services.trickerion.hall import APPRENTICES, Hall, location_of
 
-BONUSES: Final[dict[int, Bonus]] = (
-    theater_cards.BONUSES | workshop_cards.BONUSES | downtown_cards.BONUSES | market_cards.BONUSES
-)
-"""The special cards that act on the next action."""
+CASES: Final[dict[int, Bonus]] = theater_cards.CASES | workshop_cards.CASES | downtown_cards.CASES | market_cards.CASES
+"""The special cards that do more on the next action than their words say."""
+PLAIN: Final[dict[int, Bonus]] = downtown_cards.PLAIN | {
+    Action.SET_UP: theater_cards.PLAIN,
+    Action.PREPARE: workshop_cards.PLAIN,
+    Action.BUY: market_cards.PLAIN,
+}
+"""By Action: what it is with the other ones."""
 ABILITY_AP = 1
 """What Mechanical Enhancement gives."""
 
@@ -52,9 +56,15 @@ def here(hall: Hall) -> int:
     return location_of(hall.posts[hall.active][hall.actor])
 
 
+def bonus_of(content: Content, front: int) -> Bonus | None:
+    """What a special card makes of the next action; None: it acts otherwise, or it is no special card."""
+    card = content.assignments[front]
+    return CASES.get(front) if card.case else PLAIN.get(card.action)
+
+
 def with_bonus(hall: Hall, content: Content, seat: int) -> list[Any]:
     """What the Character can do with the bonus that it has."""
-    bonus = BONUSES.get(alley_of(hall).bonus)
+    bonus = bonus_of(content, alley_of(hall).bonus)
     return bonus.options(hall, content, seat) if bonus is not None else []
 
 
@@ -69,17 +79,23 @@ def may_use_ability(hall: Hall, seat: int, first: bool) -> bool:
     )
 
 
-def may_give_up(hall: Hall) -> bool:
+def waits(content: Content, front: int) -> bool:
+    """Whether a special card can wait for its action; others are chosen on placing, whatever the ruling (TR-AD1)."""
+    return bonus_of(content, front) is not None or content.assignments[front].enhance_ap > 0
+
+
+def may_give_up(hall: Hall, content: Content) -> bool:
     """Whether the bonus can be given up now for an action point (ruling `special_choice` = `at_action`, TR-AD1)."""
     alley = alley_of(hall)
-    empowered = alley.bonus == Assignment.EMPOWER and hall.enhanced
-    waiting = alley.bonus in BONUSES or alley.bonus == Assignment.EMPOWER
-    return hall.rulings.special_at_action and waiting and not alley.armed and not empowered
+    if not hall.rulings.special_at_action or not alley.bonus or alley.armed:
+        return False
+    used = hall.enhanced and content.assignments[alley.bonus].enhance_ap > 0
+    return waits(content, alley.bonus) and not used
 
 
 def is_asked(hall: Hall, content: Content, seat: int, first: bool) -> bool:
     """Whether a Character without action points may still do something."""
-    return may_give_up(hall) or may_use_ability(hall, seat, first) or bool(with_bonus(hall, content, seat))
+    return may_give_up(hall, content) or may_use_ability(hall, seat, first) or bool(with_bonus(hall, content, seat))
 
 
 def options(hall: Hall, content: Content, seat: int, listed: list[Any], first: bool) -> list[Any]:
@@ -95,7 +111,7 @@ def options(hall: Hall, content: Content, seat: int, listed: list[Any], first: b
         listed += theater_cards.piles(hall, content, seat)
     if alley.bonus and with_bonus(hall, content, seat):
         listed.append(commands.USE_BONUS)
-    if may_give_up(hall):
+    if may_give_up(hall, content):
         listed.append(commands.TAKE_ACTION_POINT)
     if may_use_ability(hall, seat, first):
         listed.append(commands.USE_ABILITY)
@@ -106,7 +122,9 @@ def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame] | None:
     """Carry out a listed command; None: it is the base game's."""
     alley = alley_of(table.hall)
     if alley.armed:
-        return (*BONUSES[alley.bonus].act(table, seat, command), BonusDone(seat))
+        bonus = bonus_of(table.content, alley.bonus)
+        assert bonus is not None
+        return (*bonus.act(table, seat, command), BonusDone(seat))
     match command:
         case UseBonus():
             table.emit(BonusArmed(seat))

@@ -1,7 +1,8 @@
 """Special cards in use: the bonus that a Character has, and what the next action is with it (TR-D12 to TR-D15).
 
-A card that acts on an action is a Bonus: which commands that action has with it, and what they do. The cards of each
-Location are in its own file.
+A card that acts on an action is a Bonus: which commands that action has with it, and what they do. What the words of a
+card say is done by the Bonus of its action, which is the same for all such cards; a card with a case has its own. Those
+of each Location are in its own file.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from guildhall.kernel.frames import Frame
-from guildhall.trickerion.v1.structs import BonusSpent
+from guildhall.trickerion.v1.structs import BonusSpent, Cause
+from services.trickerion import money
 from services.trickerion.asking import HallTable
 from services.trickerion.content import AssignmentCard, Content
 from services.trickerion.dark_alley.evolve import alley_of
@@ -31,6 +33,13 @@ def armed_card(hall: Hall, content: Content) -> AssignmentCard:
     """The special card with which the action that is going on is done; a neutral one where none is."""
     alley = alley_of(hall)
     return content.assignments[alley.bonus if alley.armed else 0]
+
+
+def gain_counted_fame(table: HallTable, seat: int, each: str, count: int) -> None:
+    """The Fame that the special card in use gives for this, of which there were so many (TR-AD52)."""
+    card = armed_card(table.hall, table.content)
+    if card.fame_each == each:
+        money.gain_fame(table, seat, max(0, count - card.fame_less), Cause.SPECIAL)
 
 
 def usual_ap(hall: Hall, content: Content, action: int) -> int:

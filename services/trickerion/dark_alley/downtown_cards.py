@@ -1,4 +1,4 @@
-"""Special cards of Downtown (TR-D71 to TR-D79); Empower needs no function of its own."""
+"""Special cards of Downtown (TR-D71 to TR-D79); of Empower its words say all."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
@@ -33,9 +33,9 @@ from services.trickerion import commands as base_commands
 from services.trickerion import downtown, hooks, market_row, money
 from services.trickerion.asking import Ask, HallTable, content_of
 from services.trickerion.components import meets
-from services.trickerion.content import Content, X
+from services.trickerion.content import Action, Content, X
 from services.trickerion.dark_alley import commands
-from services.trickerion.dark_alley.cards import Bonus, bonus_ap
+from services.trickerion.dark_alley.cards import Bonus, bonus_ap, gain_counted_fame
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.market_cards import choices, take_one
 from services.trickerion.end_turn import House, homes_for
@@ -141,16 +141,19 @@ class Motivate(Ask, tag="motivate"):
             hooks.of(table.hall).cards_assigned(table, seat, (self.member,), (command.card,))
 
 
-def headhunts(hall: Hall, content: Content, seat: int) -> list[Any]:
-    """Any Character for a die of the Inn that is not on X (TR-D73)."""
+def plain_hires(hall: Hall, content: Content, seat: int) -> list[Any]:
+    """Hires with no more than the words of the card; any face of a die may mean any Character (TR-D73)."""
+    if not content.assignments[alley_of(hall).bonus].any_face:
+        return hires(hall, content, seat)
     if hall.ap < bonus_ap(hall, content):
         return []
     kinds = [kind for kind in Character if kind > Character.MAGICIAN and downtown.can_hire(hall, content, seat, kind)]
     return [commands.headhunt(die, kind) for die in downtown.INN if hall.dice[die] != X for kind in kinds]
 
 
-def headhunt(table: HallTable, seat: int, command: Headhunt) -> Sequence[Frame]:
-    do_hire(table, seat, command.die, command.character)
+def plain_hire(table: HallTable, seat: int, command: Hire | Headhunt) -> Sequence[Frame]:
+    kind = command.character if isinstance(command, Headhunt) else table.hall.dice[command.die]
+    do_hire(table, seat, command.die, kind)
     return ()
 
 
@@ -162,8 +165,10 @@ def learns(hall: Hall, content: Content, seat: int) -> list[Any]:
     return list(downtown.learnable(hall, content, seat)) if hall.ap >= bonus_ap(hall, content) else []
 
 
-def thirst(hall: Hall, content: Content, seat: int) -> list[Any]:
-    """Any category for a die that is not on X (TR-D75)."""
+def plain_learns(hall: Hall, content: Content, seat: int) -> list[Any]:
+    """Learns with no more than the words of the card; any face of a die may mean any category (TR-D75)."""
+    if not content.assignments[alley_of(hall).bonus].any_face:
+        return learns(hall, content, seat)
     if hall.ap < bonus_ap(hall, content) or not downtown.free_trick_slots(hall, seat):
         return []
     most = hall.fame[seat] + hall.coins[seat]
@@ -285,8 +290,15 @@ def takes(hall: Hall, content: Content, seat: int) -> list[Any]:
 
 
 def take(table: HallTable, seat: int, die: int, coins: int) -> None:
-    """Take coins with the special card."""
+    """Take coins with what the words of the special card make of it; Fame counts the face as shown (TR-AD14)."""
+    face = table.hall.dice[die]
     downtown.take_coins(table, seat, die, coins, bonus_ap(table.hall, table.content))
+    gain_counted_fame(table, seat, "coin_on_die", face)
+
+
+def plain_take(table: HallTable, seat: int, command: TakeCoins) -> Sequence[Frame]:
+    take(table, seat, command.die, hooks.of(table.hall).coins_of(table.hall, table.hall.dice[command.die]))
+    return ()
 
 
 def invest(table: HallTable, seat: int, command: TakeCoins) -> Sequence[Frame]:
@@ -329,15 +341,6 @@ class Invest(Ask, tag="invest"):
         table.then(Invest(seat, self.coins - price, self.left - 1))
 
 
-def take_with_fame(table: HallTable, seat: int, command: TakeCoins) -> Sequence[Frame]:
-    """Fame, 1 less than the coins on the die (TR-D78, TR-AD14)."""
-    face = table.hall.dice[command.die]
-    card = table.content.assignments[alley_of(table.hall).bonus]
-    take(table, seat, command.die, hooks.of(table.hall).coins_of(table.hall, face))
-    money.gain_fame(table, seat, max(0, face - card.fame_less), Cause.SPECIAL)
-    return ()
-
-
 def take_with_interest(table: HallTable, seat: int, command: TakeCoins) -> Sequence[Frame]:
     """The die is rolled once more and added (TR-D79, TR-AD50); by TR-AD14 only the first roll is doubled."""
     hall, die = table.hall, command.die
@@ -353,15 +356,19 @@ def take_with_interest(table: HallTable, seat: int, command: TakeCoins) -> Seque
     return ()
 
 
-BONUSES: Final[dict[int, Bonus]] = {
+PLAIN: Final[dict[int, Bonus]] = {
+    Action.HIRE: Bonus(plain_hires, plain_hire),
+    Action.LEARN_TRICK: Bonus(plain_learns, learn),
+    Action.TAKE_COINS: Bonus(takes, plain_take),
+}
+"""By Action, with no more than the words of the card."""
+
+CASES: Final[dict[int, Bonus]] = {
     Assignment.MASS_RECRUITMENT: Bonus(apprentice_hires, recruit),
     Assignment.HYPNOTIC_MOTIVATION: Bonus(hires, motivate),
-    Assignment.HEADHUNTER: Bonus(headhunts, headhunt),
     Assignment.TRICK_OVERHAUL: Bonus(overhaulable, begin_overhaul),
-    Assignment.THIRST_FOR_KNOWLEDGE: Bonus(thirst, learn),
     Assignment.LEAKED_BLUEPRINTS: Bonus(blueprints, learn_from_blueprints),
     Assignment.INVESTMENTS: Bonus(takes, invest),
-    Assignment.FAME_AND_FORTUNE: Bonus(takes, take_with_fame),
     Assignment.INTEREST: Bonus(takes, take_with_interest),
 }
-"""Cards that act on one action of Downtown."""
+"""Cards with a case that act on one action of Downtown."""

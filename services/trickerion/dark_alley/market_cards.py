@@ -24,7 +24,7 @@ from services.trickerion.asking import Ask, HallTable, content_of
 from services.trickerion.components import rooms
 from services.trickerion.content import Action, Content
 from services.trickerion.dark_alley import commands
-from services.trickerion.dark_alley.cards import Bonus, bonus_ap
+from services.trickerion.dark_alley.cards import Bonus, bonus_ap, gain_counted_fame
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.hall import QUICK_ORDER
 from services.trickerion.hall import Hall
@@ -172,7 +172,7 @@ class Barter(Ask, tag="barter"):
             table.then(*barter(table, seat, command, self.worth))
 
 
-# --- Smuggled Goods, Workshop Exhibition, Shoplifting, Workshop Delivery: a Buy paid otherwise
+# --- a Buy, plain or paid otherwise: Smuggled Goods, Shoplifting, Workshop Delivery
 
 
 def sold(
@@ -234,13 +234,12 @@ def smuggle(table: HallTable, seat: int, command: Buy) -> Sequence[Frame]:
     return ()
 
 
-def exhibit(table: HallTable, seat: int, command: Buy) -> Sequence[Frame]:
-    """Fame, 1 less than the coins paid (TR-D84)."""
-    card = table.content.assignments[alley_of(table.hall).bonus]
+def plain_buy(table: HallTable, seat: int, command: Buy) -> Sequence[Frame]:
+    """A Buy with no more than the words of the card, such as Fame for the coins paid (TR-D84)."""
     total = market_row.prices(table.hall, table.content)[command.component] * command.amount - command.bargain
     spend_buy_ap(table, command.bargain)
     market_row.buy(table, seat, command.component, command.amount, total, command.manager_slot)
-    money.gain_fame(table, seat, max(0, total - card.fame_less), Cause.SPECIAL)
+    gain_counted_fame(table, seat, "coin_paid", total)
     return ()
 
 
@@ -384,14 +383,16 @@ def share(table: HallTable, payer: int, coins: int) -> None:
         money.gain_coins(table, holder, coins, Cause.SPECIAL)
 
 
-BONUSES: Final[dict[int, Bonus]] = {
+PLAIN: Final = Bonus(buys, plain_buy)
+"""A Buy with no more than the words of its card."""
+
+CASES: Final[dict[int, Bonus]] = {
     Assignment.COMPONENT_SALE: Bonus(start_sale, begin_sale),
     Assignment.SMUGGLED_GOODS: Bonus(smuggles, smuggle),
     Assignment.BARTER_WITH_POWER: Bonus(start_barter, begin_barter),
-    Assignment.WORKSHOP_EXHIBITION: Bonus(buys, exhibit),
     Assignment.SHOPLIFTING: Bonus(lifts, lift),
     Assignment.LOGISTICS: Bonus(logistics, order_into_stock),
     Assignment.DUBIOUS_SOURCES: Bonus(quick_orders, claim),
     Assignment.WORKSHOP_DELIVERY: Bonus(deliveries, deliver),
 }
-"""Cards that act on one action; Traveling Merchants acts on every Order, Business Share when it is chosen."""
+"""Cards with a case that act on one action; Traveling Merchants acts on every Order, Business Share when chosen."""

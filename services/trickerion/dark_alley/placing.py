@@ -26,7 +26,7 @@ from services.trickerion import money
 from services.trickerion.asking import Ask, HallTable, content_of
 from services.trickerion.content import FIRST_SPECIAL, Action, Content
 from services.trickerion.dark_alley import commands
-from services.trickerion.dark_alley.acting import BONUSES
+from services.trickerion.dark_alley.acting import waits
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.market_cards import share
 from services.trickerion.dark_alley.prophecies import in_force, turn_up
@@ -122,7 +122,7 @@ def offer(table: HallTable, seat: int, card: int) -> Sequence[Frame]:
         if not on_stage(slot):
             money.gain_ap(table, 1)
         return ()
-    if hall.rulings.special_at_action and (card in BONUSES or card == Assignment.EMPOWER):
+    if hall.rulings.special_at_action and waits(content, card):
         table.emit(BonusKept(seat, card))
         return ()
     return (SpecialUse(seat),)

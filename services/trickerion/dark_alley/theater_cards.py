@@ -17,7 +17,6 @@ from guildhall.trickerion.v1.structs import (
     PerformanceCardsSwapped,
     PerformInStreet,
     PileSetUp,
-    Reschedule,
     SetUpPile,
     SetUpTrick,
     SwapCards,
@@ -195,17 +194,15 @@ def favors(hall: Hall, content: Content, seat: int) -> list[Any]:
     return list(theater.reschedules(hall, content, others))
 
 
-def do_favor(table: HallTable, seat: int, command: Reschedule) -> Sequence[Frame]:
-    return theater.act(table, seat, command)
+PLAIN: Final = Bonus(set_ups, set_up)
+"""A Set Up with no more than the words of its card."""
 
-
-BONUSES: Final[dict[int, Bonus]] = {
+CASES: Final[dict[int, Bonus]] = {
     Assignment.GUEST_PERFORMER: Bonus(guests, invite),
     Assignment.ORCHESTRAL_INTERLUDE: Bonus(set_ups, set_up),
-    Assignment.HEADLINER_TRICK: Bonus(set_ups, set_up),
     Assignment.NEW_TWIST: Bonus(twists, set_up),
     Assignment.BUYING_TIME: Bonus(set_ups, buy_time),
     Assignment.STREET_PERFORMANCE: Bonus(street, perform_in_street),
-    Assignment.DIRECTORS_FAVOR: Bonus(favors, do_favor),
+    Assignment.DIRECTORS_FAVOR: Bonus(favors, theater.act),
 }
-"""Cards that act on one action of the Theater."""
+"""Cards with a case that act on one action of the Theater."""

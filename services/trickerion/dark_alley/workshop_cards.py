@@ -1,6 +1,6 @@
 """Special cards of the Workshop (TR-D61 to TR-D69); Freelancer is about placing."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
 from guildhall.kernel.frames import Frame
@@ -27,9 +27,9 @@ from services.trickerion import commands as base_commands
 from services.trickerion import money
 from services.trickerion.asking import Ask, HallTable, content_of
 from services.trickerion.components import effective
-from services.trickerion.content import AssignmentCard, Content, Yield
+from services.trickerion.content import Content, Yield
 from services.trickerion.dark_alley import commands
-from services.trickerion.dark_alley.cards import Bonus, armed_card
+from services.trickerion.dark_alley.cards import Bonus, armed_card, gain_counted_fame
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.tricks import own_yield
 from services.trickerion.end_turn import pay_wages
@@ -53,24 +53,25 @@ def preparable(hall: Hall, content: Content, seat: int) -> list[Any]:
     ]
 
 
-def do_prepare(table: HallTable, seat: int, trick: int) -> AssignmentCard:
-    """Prepare a Trick with the markers that the special card makes of it (TR-D61); the card."""
-    card = armed_card(table.hall, table.content)
+def do_prepare(table: HallTable, seat: int, trick: int) -> None:
+    """Prepare a Trick with the markers, yields and Fame that the special card's words make of it.
+
+    Yields are the Trick's own, without weekday (TR-D61, TR-D62, TR-D64, TR-AD39).
+    """
+    content: Content = table.content
+    card = armed_card(table.hall, content)
     slot = table.hall.tricks[seat].index(trick)
-    money.spend_ap(table, table.content.tricks[trick].ap)
-    prepare(table, seat, slot, markers_for(table.hall, table.content, seat, slot, card.more_markers))
-    return card
+    money.spend_ap(table, content.tricks[trick].ap)
+    prepare(table, seat, slot, markers_for(table.hall, content, seat, slot, card.more_markers))
+    if card.gain_yields:
+        gain_yield(table, seat, own_yield(table.hall, content, trick))
+    needs = content.tricks[trick].needs
+    above_basic = sum(count for component, count in needs if content.components[component].tier >= ABOVE_BASIC)
+    gain_counted_fame(table, seat, "needed_component_above_basic", above_basic)
 
 
-def tweak(table: HallTable, seat: int, command: Prepare) -> Sequence[Frame]:
+def plain_prepare(table: HallTable, seat: int, command: Prepare) -> Sequence[Frame]:
     do_prepare(table, seat, command.trick)
-    return ()
-
-
-def test_run(table: HallTable, seat: int, command: Prepare) -> Sequence[Frame]:
-    """The Trick's own yields at once, without weekday (TR-D62, TR-AD39)."""
-    do_prepare(table, seat, command.trick)
-    gain_yield(table, seat, own_yield(table.hall, table.content, command.trick))
     return ()
 
 
@@ -119,17 +120,7 @@ class SpareParts(Ask, tag="spare_parts"):
         table.emit(MarkersPrepared(seat, command.trick, 1))
 
 
-# --- Invention, Ingenuity
-
-
-def invent(table: HallTable, seat: int, command: Prepare) -> Sequence[Frame]:
-    """Fame for each Advanced and Superior Component that the Trick needs (TR-D64)."""
-    do_prepare(table, seat, command.trick)
-    kinds = table.content.components
-    needs = table.content.tricks[command.trick].needs
-    above_basic = sum(count for component, count in needs if kinds[component].tier >= ABOVE_BASIC)
-    money.gain_fame(table, seat, above_basic, Cause.SPECIAL)
-    return ()
+# --- Ingenuity
 
 
 def short_of_one(hall: Hall, content: Content, seat: int) -> list[Any]:
@@ -269,19 +260,15 @@ class Talent(Ask, tag="talent"):
         pay_wages(table, seat, table.content.characters[command.character].wage)
 
 
-def _prepared(act: Callable[[HallTable, int, Any], Sequence[Frame]]) -> Bonus:
-    return Bonus(preparable, act)
+PLAIN: Final = Bonus(preparable, plain_prepare)
+"""A Prepare with no more than the words of its card."""
 
-
-BONUSES: Final[dict[int, Bonus]] = {
-    Assignment.TRICK_TWEAKING: _prepared(tweak),
-    Assignment.TEST_RUN: _prepared(test_run),
+CASES: Final[dict[int, Bonus]] = {
     Assignment.REPLACEABLE_PARTS: Bonus(with_spare_targets, replace_parts),
-    Assignment.INVENTION: _prepared(invent),
     Assignment.INGENUITY: Bonus(short_of_one, improvise),
-    Assignment.UNSTABLE_PROTOTYPE: _prepared(begin_prototype),
+    Assignment.UNSTABLE_PROTOTYPE: Bonus(preparable, begin_prototype),
     Assignment.ENHANCE_TRICK: Bonus(with_shard, enhance_trick),
-    Assignment.ON_STAGE_PREPARATION: _prepared(prepare_on_stage),
+    Assignment.ON_STAGE_PREPARATION: Bonus(preparable, prepare_on_stage),
     Assignment.HIDDEN_TALENT: Bonus(by_apprentice, find_talent),
 }
-"""Cards that act on a Prepare."""
+"""Cards with a case that act on a Prepare."""

@@ -24,6 +24,7 @@ from guildhall.trickerion.v1.structs import (
 )
 from services.trickerion import content as content_module
 from services.trickerion.content import FIRST, PACK_HASH, PACKS, REVISED_2019, Action, Yield, parse
+from services.trickerion.dark_alley import acting
 from services.trickerion.links import Circle
 
 DATA = (Path(content_module.__file__).parent / "pack.yaml").read_bytes()
@@ -224,3 +225,19 @@ def test_a_bad_pack_is_refused_by_name(path: list[str | int], value: Any, named:
 def test_what_is_no_pack_is_refused(data: bytes) -> None:
     with pytest.raises(BadPack):
         parse(data)
+
+
+def test_every_special_card_with_a_case_has_its_function_and_no_other_one_has() -> None:
+    elsewhere = {
+        Assignment.DURABLE_COMPONENTS,
+        Assignment.ARRANGED_FIASCO,
+        Assignment.GRAND_PREMIERE,
+        Assignment.FREELANCER,
+        Assignment.TRAVELING_MERCHANTS,
+        Assignment.BUSINESS_SHARE,
+    }
+    cases = {front for front, card in enumerate(CONTENT.assignments) if card.case}
+    assert set(acting.CASES) | elsewhere == cases
+    assert not set(acting.CASES) & elsewhere
+    plain = {card.action for card in CONTENT.assignments[content_module.FIRST_SPECIAL :] if not card.case}
+    assert plain - {content_module.ANY_ACTION} <= set(acting.PLAIN)
