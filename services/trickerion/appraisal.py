@@ -1,6 +1,7 @@
-"""What can be told of a seat's Tricks from a view: which Components they lack, what they are worth."""
+"""What follows from a view: which Components Tricks lack, what they are worth, what markers show on a card."""
 
-from guildhall.trickerion.v1.structs import Player, View
+from guildhall.trickerion.v1.structs import DisplayedCard, Player, View
+from services.trickerion import links
 from services.trickerion.content import Content, Yield
 
 
@@ -38,3 +39,12 @@ def in_stock(view: View) -> set[int]:
 def worth(amount: Yield) -> float:
     """A yield in Fame: coins count a third at the end, and pay for things before."""
     return amount.fame + 0.5 * amount.coins + amount.shards
+
+
+def tops(content: Content, card: DisplayedCard) -> list[int]:
+    """What the markers of a card show, by slot (see links.py)."""
+    found = [links.FREE] * len(content.performances[card.card].layout.slots)
+    for marker in card.markers:
+        if marker.direction:
+            found[marker.slot] = links.top_of(content.tricks[marker.trick].category, marker.direction)
+    return found

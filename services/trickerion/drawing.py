@@ -12,7 +12,7 @@ from rich.text import Text
 from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Direction, Location, View
 from services.trickerion import links
-from services.trickerion.appraisal import missing
+from services.trickerion.appraisal import missing, tops
 from services.trickerion.content import Content, Yield
 from services.trickerion.words import (
     ARROWS,
@@ -47,6 +47,8 @@ CELL: Final = 5
 """Columns of a slot of a Performance card; it has three rows."""
 GAP: Final = 3
 """Columns between two slots side by side; one row lies between two below one another."""
+CORNERS: Final = {Direction.UP: (2, 0), Direction.RIGHT: (4, 1), Direction.DOWN: (2, 2), Direction.LEFT: (0, 1)}
+"""Where each corner of a marker is in its slot: column and row."""
 CARD: Final = 2 * CELL + GAP + 2
 """Columns of a Performance card with its frame."""
 BOARD: Final = 38
@@ -99,15 +101,6 @@ class Canvas:
         return drawn
 
 
-def tops(content: Content, card: tr.DisplayedCard) -> list[int]:
-    """What the markers of a card show, by slot (see links.py)."""
-    found = [links.FREE] * len(content.performances[card.card].layout.slots)
-    for marker in card.markers:
-        if marker.direction:
-            found[marker.slot] = links.top_of(content.tricks[marker.trick].category, marker.direction)
-    return found
-
-
 def performance_card(content: Content, card: tr.DisplayedCard, who: Sequence[Person], number: int, rows: int) -> Panel:
     """A card: free slots with their numbers, markers with a category at each corner, circles between slots.
 
@@ -119,7 +112,9 @@ def performance_card(content: Content, card: tr.DisplayedCard, who: Sequence[Per
     shown = tops(content, card)
     for slot, (column, row) in enumerate(layout.slots):
         marker = next((m for m in card.markers if m.slot == slot and m.direction), None)
-        _slot(canvas, column * (CELL + GAP), row * 4, slot, marker, shown[slot], who)
+        _free_slot(canvas, column * (CELL + GAP), row * 4, slot)
+        if marker is not None:
+            _marker(canvas, column * (CELL + GAP), row * 4, content, marker, who[marker.seat])
     for circle in layout.circles:
         (column, row), (other, below) = layout.slots[circle.first], layout.slots[circle.second]
         is_linked = links.linked(shown[circle.first], shown[circle.second])
@@ -141,23 +136,22 @@ def performance_card(content: Content, card: tr.DisplayedCard, who: Sequence[Per
     )
 
 
-def _slot(
-    canvas: Canvas, column: int, row: int, slot: int, marker: tr.PlacedMarker | None, top: int, who: Sequence[Person]
-) -> None:
-    style = "dim" if marker is None else who[marker.seat].colour
-    canvas.put(column, row, "┌───┐", style)
-    canvas.put(column, row + 1, "│   │", style)
-    canvas.put(column, row + 2, "└───┘", style)
-    if marker is None:
-        canvas.put(column + 2, row + 1, str(slot + 1), "dim")
-        return
-    pile = "2" if marker.pile else " "
-    canvas.put(column + 1, row + 1, f"{SYMBOLS[marker.symbol]}{who[marker.seat].initial}{pile}", f"bold {style}")
-    corners = {Direction.UP: (2, 0), Direction.RIGHT: (4, 1), Direction.DOWN: (2, 2), Direction.LEFT: (0, 1)}
-    for direction, (right, down) in corners.items():
-        letter = LETTERS[links.corner(top, direction)]
+def _free_slot(canvas: Canvas, column: int, row: int, slot: int) -> None:
+    canvas.put(column, row, "┌───┐", "dim")
+    canvas.put(column, row + 1, f"│ {slot + 1} │", "dim")
+    canvas.put(column, row + 2, "└───┘", "dim")
+
+
+def _marker(canvas: Canvas, column: int, row: int, content: Content, marker: tr.PlacedMarker, who: Person) -> None:
+    canvas.put(column, row, "┌───┐", who.colour)
+    canvas.put(column, row + 1, f"│{SYMBOLS[marker.symbol]}{who.initial}{'2' if marker.pile else ' '}│", who.colour)
+    canvas.put(column, row + 2, "└───┘", who.colour)
+    shown = links.corners(content.tricks[marker.trick].category, marker.direction)
+    for direction, (right, down) in CORNERS.items():
+        letter = LETTERS[shown[direction]]
         own = direction == marker.direction
-        canvas.put(column + right, row + down, letter if own else letter.lower(), f"bold {style}" if own else style)
+        style = f"bold {who.colour}" if own else who.colour
+        canvas.put(column + right, row + down, letter if own else letter.lower(), style)
 
 
 def stage(view: View, content: Content, who: Sequence[Person], width: int) -> RenderableType:

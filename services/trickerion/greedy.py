@@ -15,7 +15,7 @@ from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Character, Location, Member, Player, Resource, Slot, View
 from services.trickerion import links
-from services.trickerion.appraisal import in_stock, missing, price_of, worth
+from services.trickerion.appraisal import in_stock, missing, price_of, tops, worth
 from services.trickerion.content import ANY_CATEGORY, FIRST_SPECIAL, Action, Content, parse
 
 MOST_TRICKS: Final = 3
@@ -114,7 +114,8 @@ class Greedy:
         def best(index: int, used: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
             if index == len(members):
                 return 0.0, ()
-            found = [(worth, (0, *rest)) for worth, rest in [best(index + 1, used)]]
+            without, rest = best(index + 1, used)
+            found = [(without, (0, *rest))]
             locations = Counter(self._content.assignments[card].location for card in used)
             for card in cards:
                 if used.count(card) < limits[card]:
@@ -308,19 +309,11 @@ class Greedy:
 
     # --- the Theater
 
-    def _tops(self, shown: tr.DisplayedCard) -> list[int]:
-        found = [links.FREE] * len(self._content.performances[shown.card].layout.slots)
-        for marker in shown.markers:
-            if marker.direction:
-                category = self._content.tricks[marker.trick].category
-                found[marker.slot] = links.top_of(category, marker.direction)
-        return found
-
     def _made(self, now: Situation, card: int, slot: int, category: int, direction: int) -> list[int]:
         """The circles in which a marker would be linked there."""
         shown = next(shown for shown in now.view.display if shown.card == card)
         layout = self._content.performances[card].layout
-        return links.links_of(layout, self._tops(shown), slot, links.top_of(category, direction))
+        return links.links_of(layout, tops(self._content, shown), slot, links.top_of(category, direction))
 
     def _set_up(self, now: Situation, trick: int, card: int, slot: int, direction: int) -> float:
         content = self._content
@@ -343,7 +336,7 @@ class Greedy:
         """Own yields and bonuses, less some of what the guests gain."""
         content = self._content
         shown = next(shown for shown in now.view.display if shown.card == card)
-        made = len(links.links(content.performances[card].layout, self._tops(shown)))
+        made = len(links.links(content.performances[card].layout, tops(self._content, shown)))
         total = worth(content.performances[card].bonus) + made
         for marker in shown.markers:
             value = worth(content.tricks[marker.trick].yields) + 0.2

@@ -8,10 +8,10 @@ from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Component, Location, Resource, Slot, View
 from services.trickerion import links
-from services.trickerion.appraisal import missing
+from services.trickerion.appraisal import missing, tops
 from services.trickerion.content import Content
 from services.trickerion.dark_alley import labels
-from services.trickerion.drawing import Name, Person, needs, people, tops
+from services.trickerion.drawing import Name, Person, needs, people
 from services.trickerion.words import (
     ABILITIES,
     CATEGORIES,

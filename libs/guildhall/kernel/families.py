@@ -111,6 +111,13 @@ def _within(values: tuple[int, ...], limit: Limit) -> bool:
     return sum(1 for value in values if value in limit.values) <= limit.at_most
 
 
+def sent(family: Family, names: Mapping[type[Any], str]) -> kernel_v1.Family:
+    """A family as it goes over the wire; `names` are the game's command types' names (`COMMAND_NAMES`)."""
+    slots = tuple(kernel_v1.FamilySlot(slot.name, slot.domain) for slot in family.slots)
+    limits = tuple(kernel_v1.FamilyLimit(tuple(sorted(limit.values)), limit.at_most) for limit in family.limits)
+    return kernel_v1.Family(names[family.command], family.field, slots, family.min, family.max, limits)
+
+
 def received(told: kernel_v1.Family, commands: Mapping[str, type[Any]]) -> Family:
     """A family as it came over the wire; `commands` are the game's command types by name (`COMMAND_TYPES`)."""
     slots = tuple(Slot(slot.name, tuple(slot.domain)) for slot in told.slots)
