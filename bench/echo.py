@@ -12,7 +12,7 @@ METHOD = "/bench.Echo/Echo"
 
 
 class _Echo(grpc.GenericRpcHandler):
-    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
+    def service(self, details: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[bytes, bytes]":
         return grpc.unary_unary_rpc_method_handler(_echo)
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import re
 import sqlite3
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import LOG_FILE
 from guildhall.log.port import Position
 from guildhall.log.snapshots import Checkpoint, decode_marker, decode_snapshot, encode
-from tests.cli.hall import GUILDHALL, RunningHall, running_hall
+from tests.cli.hall import GUILDHALL, RunningHall, following, running_hall
 from tests.cli.pty_player import sit_down
 
 WHY = "the cat is on the table"
@@ -119,7 +118,7 @@ def test_who_is_no_operator_is_refused(hall: RunningHall) -> None:
 
 def test_owners_by_the_hall_and_by_the_log(hall: RunningHall) -> None:
     told = done("owners", *of_olga(hall))
-    assert "12 partitions, 1 processes" in told and told.count(hall.server) == 12
+    assert "12 of 12 partitions are served, by 1 process;" in told and told.count(hall.server) == 12
     by_log = done("owners", "--from-log", "--data", str(hall.data))
     assert by_log.count(hall.server) == 12 and by_log.count("answers") == 12
 
@@ -127,14 +126,13 @@ def test_owners_by_the_hall_and_by_the_log(hall: RunningHall) -> None:
 def test_the_log_is_followed(hall: RunningHall) -> None:
     game = begun(hall)
     words = ["log", "tail", game, "--events", "--data", str(hall.data), "--last", "1"]
-    with subprocess.Popen([*GUILDHALL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as tail:
+    with following([*GUILDHALL, *words]) as tail:
         assert tail.stdout is not None and tail.stderr is not None
         assert "Following 12 partitions" in tail.stderr.readline()
         assert f"{game} version" in tail.stdout.readline()
         done("game", "pause", game, "--why", WHY, *of_olga(hall))
         while "Paused" not in (line := tail.stdout.readline()):
             assert line
-        tail.terminate()
 
 
 def test_a_whole_log_verifies_and_is_counted(hall: RunningHall) -> None:

@@ -14,7 +14,7 @@ from tests.log.simulation.world import Violation, World, simulate
 
 CHUNKS = 50
 MET_SCHEDULES = 200
-MUTANT_SCHEDULES = 400
+MUTANT_SCHEDULES = 1000
 """Within so many schedules each mutant must be caught; most are in the first few."""
 
 

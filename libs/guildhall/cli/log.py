@@ -230,18 +230,15 @@ async def _tail(
     there: OnKafka | None, data: Path, game: str | None, game_id: str | None, liner: Liner, last: int
 ) -> None:
     async with opened(there, data) as (log, where):
-        tails = []
-        for rules, store in await stores(log, game):
-            for partition in range(store.events.partitions):
-                state = await checkpointed(store, partition)
-                tails.append(_Tail(rules, store, partition, state, game_id, liner))
-                await tails[-1].catch_up(last)
-        typer.echo(f"Following {len(tails)} partitions of {where}; Ctrl-C ends it.", err=True)
+        tails: list[_Tail] | None = None
         reachable = True
         while True:
             try:
-                for tail_ in tails:
-                    await tail_.read_on()
+                if tails is None:
+                    tails = await _tails(log, game, game_id, liner, last)
+                    typer.echo(f"Following {len(tails)} partitions of {where}; Ctrl-C ends it.", err=True)
+                for each in tails:
+                    await each.read_on()
                 if not reachable:
                     typer.echo("The log can be reached again.", err=True)
                 reachable = True
@@ -250,6 +247,17 @@ async def _tail(
                     typer.echo(f"The log cannot be reached now ({error}); trying again.", err=True)
                 reachable = False
             await asyncio.sleep(POLL_SECONDS)
+
+
+async def _tails(log: Log, game: str | None, game_id: str | None, liner: Liner, last: int) -> "list[_Tail]":
+    """Every partition, folded to its end, its newest records printed. Raises Problem, LogError."""
+    found = []
+    for rules, store in await stores(log, game):
+        for partition in range(store.events.partitions):
+            state = await checkpointed(store, partition)
+            found.append(_Tail(rules, store, partition, state, game_id, liner))
+            await found[-1].catch_up(last)
+    return found
 
 
 async def _verify(there: OnKafka | None, data: Path, game: str | None) -> None:

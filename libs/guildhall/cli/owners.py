@@ -56,10 +56,12 @@ async def _from_hall(there: Operator) -> None:
     for owner in found:
         state = "does not answer" if owner.address in silent else _counts(owner)
         typer.echo(_line(owner.game, owner.partition, owner.claim, owner.address, owner.instance, state))
-    processes = {owner.instance for owner in found if owner.here}
+    served = [owner for owner in found if owner.here]
+    processes = len({owner.instance for owner in served})
     sums = {what: sum(getattr(owner, what) for owner in found) for what in ("quarantined", "stuck", "paused")}
     troubled = ", ".join(f"{count} {what}" for what, count in sums.items() if count) or "no game in trouble"
-    typer.echo(f"{len(found)} partitions, {len(processes)} processes, {troubled}")
+    by = f"{processes} process{'es' * (processes != 1)}"
+    typer.echo(f"{len(served)} of {len(found)} partitions are served, by {by}; {troubled}")
     for address in silent:
         typer.echo(f"{address} does not answer.", err=True)
 

@@ -26,6 +26,8 @@ from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import logs, metrics
 
+_LOOK_SECONDS = 0.01
+
 _log = logs.get("host")
 
 
@@ -117,6 +119,14 @@ class GameHost:
         for outcome in outcomes:
             if outcome is not None:
                 raise outcome
+
+    async def hand_over(self, seconds: float) -> None:
+        """Leave, and serve on until others have claimed what is served here, but no longer than that."""
+        until = time.monotonic() + seconds
+        if self._membership is not None:
+            await self._membership.leave(seconds)
+        while any(tenure.serving for tenure in self._tenures.values()) and time.monotonic() < until:
+            await asyncio.sleep(_LOOK_SECONDS)
 
     async def stop(self, seconds: float, store_seconds: float) -> None:
         """Drain: take nothing more, let what is in flight become known, leave, and store states meanwhile, as many as

@@ -39,8 +39,11 @@ LOG_FILE = "log.sqlite"
 
 REACH_AGAIN_SECONDS = 1.0
 
-STORE_SECONDS = 0.4
-"""How long one of several processes stores states before it exits: a drain is to take less than a second."""
+HAND_OVER_SECONDS = 0.5
+"""How long one of several processes serves on when it is to exit, until others have claimed what it served."""
+
+STORE_SECONDS = 0.25
+"""How long it then stores states of what nobody has claimed: a drain is to take less than a second."""
 
 T = TypeVar("T")
 
@@ -185,9 +188,11 @@ class Hall:
         await self._server.set_serving("", all(host.ready for host in self.hosts.values()))
 
     async def stop(self) -> None:
-        """Drain: take nothing more, end streams, let what is in flight become known, leave, store everything."""
+        """Drain: hand over, take nothing more, end streams, let what is in flight become known, store states."""
         if self._server is not None:
             await self._server.refuse()
+        if self.config.one_of_several:
+            await asyncio.gather(*(host.hand_over(HAND_OVER_SECONDS) for host in self.hosts.values()))
         for service in self._services:
             service.close()
         if self._forwarder is not None:

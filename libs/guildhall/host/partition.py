@@ -34,6 +34,9 @@ from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.telemetry import logs, metrics
 
+LONG_FOLD = 1_000
+"""Records; whoever has folded as many stores the states that came of it as soon as it serves."""
+
 STORED_AT_ONCE = 8
 """Snapshots in one group commit; making one takes about a millisecond, in which nobody is answered."""
 
@@ -86,6 +89,8 @@ class Partition:
         self._tasks: set[asyncio.Task[None]] = set()
         self._streams: set[Stream] = set()
         self._stored_position: Position | None = None
+        self._claimed_first = asyncio.Event()
+        self._folded = 0
 
     @property
     def writer(self) -> Writer:
@@ -218,6 +223,7 @@ class Partition:
     def _told(self, verdict: Verdict) -> None:
         match verdict:
             case Effective(offset=offset, aggregate_id=game_id, entry=entry):
+                self._folded += 1
                 self.slot(game_id).told(offset, entry)
             case Void(reason=reason):
                 metrics.VOID_RECORDS.labels(self.rules.game, reason.value).inc()
@@ -243,6 +249,7 @@ class Partition:
         self._claimed(offset, claim)
         if claim is not None and claim.instance == self._me.instance:
             self.claimed_ms = clock.now_ms()
+            self._claimed_first.set()
             for hosted in self.hosted.values():
                 self._arm(hosted)
             return
@@ -340,8 +347,9 @@ class Partition:
     # --- upkeep
 
     async def _keep_up(self) -> None:
-        # Not all partitions at the same time.
-        pause = self._upkeep.every_seconds * random.random()
+        await self._claimed_first.wait()
+        # After a long fold at once, so that it need not be done again; else not all partitions at the same time.
+        pause = 0.0 if self._folded >= LONG_FOLD else self._upkeep.every_seconds * random.random()
         while True:
             await asyncio.sleep(pause)
             pause = self._upkeep.every_seconds
