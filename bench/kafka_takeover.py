@@ -79,9 +79,9 @@ async def measure(kafka: str) -> tuple[Taken, Taken, tuple[int, int, float]]:
         async with AsyncExitStack() as stack:
             one, at_one = await stack.enter_async_context(rules_process(kafka, data))
             two, at_two = await stack.enter_async_context(rules_process(kafka, data))
-            killed = await taken_over(log, data, games, at_one, at_two, lambda: one.send_signal(signal.SIGKILL))
+            killed = await taken_over(log, data, games, at_one, at_two, one, signal.SIGKILL)
             _, at_three = await stack.enter_async_context(rules_process(kafka, data))
-            drained = await taken_over(log, data, games, at_two, at_three, lambda: two.send_signal(signal.SIGTERM))
+            drained = await taken_over(log, data, games, at_two, at_three, two, signal.SIGTERM)
     await log.close()
     return killed, drained, folded
 
@@ -134,8 +134,17 @@ async def fold_all(store: Store) -> tuple[int, int, float]:
     return events, records, time.perf_counter() - start
 
 
-async def taken_over(log: KafkaLog, data: Path, games: Sequence[str], owner: str, other: str, end: Any) -> Taken:
-    """Ends the owner at `owner`, and asks `other` for a command in one game of each partition that it owned."""
+async def taken_over(
+    log: KafkaLog,
+    data: Path,
+    games: Sequence[str],
+    owner: str,
+    other: str,
+    process: asyncio.subprocess.Process,
+    how: signal.Signals,
+) -> Taken:
+    """Ends the owner at `owner`, and when it has ended (an owner that drains may accept until then) asks `other` for a
+    command in one game of each partition that it owned. Both count."""
     await balanced(log, owner, other)
     owned = {o.partition for o in await owners.read(log) if o.game == RULES.game and o.address == owner}
     lost = [game for game in games if partition_of(game, DEFAULT_PARTITIONS) in owned]
@@ -144,7 +153,8 @@ async def taken_over(log: KafkaLog, data: Path, games: Sequence[str], owner: str
     clients = [Client(RULES.game, other, dev_token(data, player, ("play",)), PATIENCE) for player in players]
     moves = [await next_move(clients, game) for game in samples.values()]
     start = time.perf_counter()
-    end()
+    process.send_signal(how)
+    await process.wait()
     versions = await asyncio.gather(*(client.submit(*move) for client, *move in moves))
     seconds = time.perf_counter() - start
     assert all(version > VERSIONS for version in versions), versions

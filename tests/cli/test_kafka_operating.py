@@ -101,8 +101,8 @@ ssl.ca.location = {directory}/ca.pem
 def topics(place: Place) -> Place:
     """The broker with the hall's topics."""
     apply = ("topics", "apply", *place.there, "--partitions", "2")
-    # A broker on a busy machine may count as gone for a moment.
-    while "All brokers are currently fenced" in (result := ran(*apply)).output:
+    # On a busy machine a broker that has just started may be slow, and count as gone for a moment.
+    while re.search("brokers are currently fenced|Timed out", (result := ran(*apply)).output):
         time.sleep(1.0)
     assert "topics are as they should be" in result.output, result.output
     return place

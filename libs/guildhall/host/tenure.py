@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from guildhall.host.failures import log_failed
 from guildhall.host.partition import Partition
-from guildhall.kernel.packs import BadPack
-from guildhall.log.errors import LogError, LogUnavailable
+from guildhall.log.errors import LogUnavailable
 from guildhall.log.ownership import BackOff, Ownership
 from guildhall.telemetry import logs
 
@@ -55,7 +54,7 @@ class Tenure:
         return self.partition is not None and self.partition.serving
 
     async def claimed(self) -> None:
-        """Returns when it is claimed for the first time. Raises what kept it from that: LogError, BadPack."""
+        """Returns when it is claimed for the first time. Raises what kept it from that, such as LogError, BadPack."""
         await asyncio.shield(self._first)
 
     def assign(self) -> None:
@@ -124,7 +123,7 @@ class Tenure:
         """Returns when it is left to another (None), or why it cannot be held."""
         try:
             partition = await self._make()
-        except (LogError, BadPack) as error:
+        except Exception as error:  # also a fault of ours: it must be told, and must not end the hold in silence
             return error
         if self.assigned:
             self.partition = partition

@@ -90,8 +90,8 @@ class Elsewhere(Failure):
 
 
 def not_owner(peer: Peer | None) -> Failure:
-    """What a non-owner answers, with what it knows."""
-    metadata = {"owner": peer.address, "claim": str(peer.claim)} if peer is not None else {}
+    """What a non-owner answers, with what it knows; but not the claim, which would tell how much others play."""
+    metadata = {"owner": peer.address} if peer is not None else {}
     return Failure("NOT_OWNER", "Another hall serves this game now; send the same again there.", metadata)
 
 
