@@ -95,6 +95,8 @@ class _InFlight:
     kept: Kept | None
     began: float
     answer: "asyncio.Future[Outcome]"
+    offset: int = -1
+    """Where its record lies, once that has been told."""
 
 
 class HostedGame:
@@ -342,11 +344,16 @@ class HostedGame:
         in_flight = self._in_flight
         if in_flight is not None:
             if in_flight.decided.hash == entry.hash:
+                in_flight.offset = offset
                 self.offsets.append(offset)
                 # It was decided on a whole game, or makes it whole.
                 self.broken = self.damaged = ""
                 return
-            self._roll_back()
+            if in_flight.offset >= 0:
+                # Another owner has gone on from it, and both were read at once.
+                self._take_effect(in_flight)
+            else:
+                self._roll_back()
         self.folds += 1
         metrics.FOLDED.labels(self.owner.rules.game).inc()
         before = self.broken
@@ -379,7 +386,7 @@ class HostedGame:
     def _settle(self, appended: "asyncio.Future[Outcome]") -> None:
         outcome = appended.result()
         in_flight = self._in_flight
-        if in_flight is None:  # another record came first, and has been folded
+        if in_flight is None:  # another record has been folded: behind it, or in its place
             self._turn.release()
             return
         if not in_flight.answer.done():
@@ -387,22 +394,29 @@ class HostedGame:
         if isinstance(outcome, Appended):
             metrics.APPEND_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - in_flight.began)
             # Next: whoever sent the command has its answer before the watchers are served.
-            asyncio.get_running_loop().call_soon(self._acknowledged, in_flight.decided)
+            asyncio.get_running_loop().call_soon(self._acknowledged, in_flight)
         else:
             self._roll_back()
             self._turn.release()
 
-    def _acknowledged(self, decided: Decided) -> None:
-        self._in_flight = None
-        game = self.game
-        assert game is not None
-        self._stand(game)
+    def _acknowledged(self, in_flight: _InFlight) -> None:
         try:
-            if self.watchers or self.version_waits:
-                self._publish(Published(game, decided.record, decided.hash, decided.events))
-            self.owner.changed(self)
+            if self._in_flight is in_flight:
+                self._take_effect(in_flight)
         finally:
             self._turn.release()
+
+    def _take_effect(self, in_flight: _InFlight) -> None:
+        """What was in flight is in the log: the game is at its version."""
+        self._in_flight = None
+        if not in_flight.answer.done():
+            in_flight.answer.set_result(Appended(in_flight.offset))
+        game, decided = self.game, in_flight.decided
+        assert game is not None
+        self._stand(game)
+        if self.watchers or self.version_waits:
+            self._publish(Published(game, decided.record, decided.hash, decided.events))
+        self.owner.changed(self)
 
     def _roll_back(self) -> None:
         """Be again as before the command in flight; its answer, if still awaited, is that it was ruled out."""

@@ -1,0 +1,98 @@
+"""What a game makes of another owner's records, over a memory log that misbehaves on command."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from guildhall.host.game_host import Visible
+from guildhall.host.history import History
+from guildhall.host.hosted_game import Attempt
+from guildhall.host.partition import Partition, Upkeep
+from guildhall.host.read_side import HostReadSide
+from guildhall.kernel.decide import Creation, Decided, create, created_event, decide
+from guildhall.kernel.game import Game
+from guildhall.log.memory import Faults, MemoryBroker
+from guildhall.log.port import AppendOutcome, Claim, Doubt, ProducerRecord
+from guildhall.log.recovery import open_store
+from guildhall.rpc.errors import Failure
+from tests.kernel.stage import SEED
+from tests.kernel.tiny.build import structs as t
+from tests.kernel.tiny.game import RULES
+from tests.services.hall import SEATS
+
+GAME_ID = "thegame"
+
+
+class LateReports(Faults):
+    """Everything is written at once, but while `held`, reports are awaited in vain and are then `Doubt`."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.written = asyncio.Event()
+        self.given_up = asyncio.Event()
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        outcomes = [write(record) for record in records]
+        if not self.held:
+            return outcomes
+        self.written.set()
+        await self.given_up.wait()
+        return [Doubt("no report")] * len(records)
+
+
+async def owner(broker: MemoryBroker, instance: str, faults: Faults | None = None) -> Partition:
+    """A partition that is folded and claimed."""
+    store = await open_store(broker.log(faults), "tiny", 1)
+    me = Claim(instance, f"{instance}:1")
+    partition = Partition(RULES, store, 0, me, History(RULES, store.events), Upkeep(), lambda *_: None)
+    await partition.fold()
+    await partition.writer.claim()
+    return partition
+
+
+def creating(game: Game | None) -> tuple[Game, Decided] | int:
+    if game is not None:
+        return 1
+    created = created_event(RULES, Creation(SEATS), GAME_ID, SEED)
+    return create(RULES, created, subject=SEATS[0], command_id="create", payload_hash=bytes(32), at_ms=1)
+
+
+def bid(seat: int, at_ms: int) -> Attempt:
+    def attempt(game: Game | None) -> Decided:
+        assert game is not None
+        name = SEATS[seat]
+        return decide(game, seat, f"1.{seat}", t.Bid(0), subject=name, command_id=name, at_ms=at_ms)
+
+    return attempt
+
+
+async def test_what_the_next_owner_added_to_a_record_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An owner that was cut off learns at once that its record counts, of another's claim, and of the next version."""
+    broker, faults = MemoryBroker(), LateReports()
+    first = await owner(broker, "first", faults)
+    hosted = first.slot(GAME_ID)
+    assert await hosted.act(creating) == 1
+    faults.held = True
+    asked = asyncio.create_task(hosted.act(bid(0, 2)))
+    await faults.written.wait()
+
+    second = await owner(broker, "second")
+    assert await second.slot(GAME_ID).act(bid(1, 3)) == 3
+    faults.held = False
+    faults.given_up.set()
+
+    assert await asked == 2
+    await first.writer.stood_down()
+    assert (await hosted.read()).version == 3  # type: ignore[union-attr]  # it exists
+    assert hosted.quarantined == "" and hosted.settled
+    assert hosted.game.hash == second.slot(GAME_ID).game.hash  # type: ignore[union-attr]  # they exist
+    assert hosted.offsets == second.slot(GAME_ID).offsets
+    for partition in (first, second):
+        await partition.finish(1.0)
