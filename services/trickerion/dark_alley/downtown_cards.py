@@ -96,6 +96,12 @@ class SecondApprentice(Ask, tag="second_apprentice"):
         table.emit(CharacterHired(seat, Character.APPRENTICE))
 
 
+def hires_to_join(hall: Hall, content: Content, seat: int) -> list[Any]:
+    """Hires of Characters that can join at once: an Assistant on the Inn is no home yet (TR-D72, TR-A22)."""
+    at_home = bool(homes_for(hall, seat))
+    return [c for c in hires(hall, content, seat) if at_home or hall.dice[c.die] != Character.APPRENTICE]
+
+
 def motivate(table: HallTable, seat: int, command: Hire) -> Sequence[Frame]:
     """The hired Character joins at once (TR-D72, TR-AD46)."""
     kind = table.hall.dice[command.die]
@@ -365,7 +371,7 @@ PLAIN: Final[dict[int, Bonus]] = {
 
 CASES: Final[dict[int, Bonus]] = {
     Assignment.MASS_RECRUITMENT: Bonus(apprentice_hires, recruit),
-    Assignment.HYPNOTIC_MOTIVATION: Bonus(hires, motivate),
+    Assignment.HYPNOTIC_MOTIVATION: Bonus(hires_to_join, motivate),
     Assignment.TRICK_OVERHAUL: Bonus(overhaulable, begin_overhaul),
     Assignment.LEAKED_BLUEPRINTS: Bonus(blueprints, learn_from_blueprints),
     Assignment.INVESTMENTS: Bonus(takes, invest),

@@ -76,6 +76,18 @@ def test_a_motivated_character_may_stay_without_a_card_and_costs_no_wage() -> No
     t.a.has(coins=coins, members="magician engineer")
 
 
+@pytest.mark.rule("TR-D72", "TR-AD46", "TR-A22")
+def test_nobody_is_motivated_who_has_no_home_yet() -> None:
+    full = {"team": "apprentice_1 apprentice_2 apprentice_3", "hired": "assistant", "armed": False}
+    t = acting("hypnotic_motivation", dice="X X / X apprentice / X X", **full)
+    t.a.cannot("bonus", because="TR-D14")
+    t.a.does("hire inn_b")
+    t.a.has(hired="assistant apprentice")
+    t = acting("hypnotic_motivation", dice="X X / manager apprentice / X X", **full)
+    t.a.does("bonus")
+    assert t.a.may_begin("hire") == ["hire inn_a"]
+
+
 @pytest.mark.rule("TR-D72", "TR-A43")
 def test_a_motivated_apprentice_chooses_its_home() -> None:
     t = acting("hypnotic_motivation", team="assistant")
