@@ -147,7 +147,7 @@ class Place:
     enhance: bool = False
 
     def open_slots(self, players: int) -> list[int]:
-        """The numbers, from 1, of the slots that are open with so many players (TR-17)."""
+        """The numbers, from 1, of the slots that are open with so many players (TR-017)."""
         return [number for number, slot in enumerate(self.slots, 1) if players >= slot.players]
 
 
@@ -294,7 +294,7 @@ class ScoringLine:
 
 @dataclass(frozen=True, slots=True)
 class FirstGame:
-    """The rulebook's set for a first game (TR-29)."""
+    """The rulebook's set for a first game (TR-029)."""
 
     trick: int
     components: tuple[tuple[int, int], ...]
@@ -378,7 +378,7 @@ class Content:
     """With a neutral one at 0, for turns without an active prophecy."""
 
     def tricks_of(self, category: int, dark_alley: bool, level: int = 0) -> list[int]:
-        """The Tricks of a category that are in the game (TR-12, TR-D02), of one level or (0) of all."""
+        """The Tricks of a category that are in the game (TR-012, TR-D02), of one level or (0) of all."""
         return [
             number
             for number, trick in enumerate(self.tricks)
@@ -390,7 +390,7 @@ class Content:
         return [front for front, card in self.performances.items() if card.theater == theater]
 
     def hand(self, dark_alley: bool) -> list[int]:
-        """The Permanent cards of a hand, sorted (TR-21, TR-D05)."""
+        """The Permanent cards of a hand, sorted (TR-021, TR-D05)."""
         return [location for location, place in enumerate(self.places) for _ in range(place.cards[dark_alley])]
 
     def special_deck(self, location: int) -> list[int]:

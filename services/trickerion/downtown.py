@@ -160,7 +160,13 @@ class TrickSymbol(Ask, tag="symbol"):
         used = hall.symbols[seat]
         return [commands.choose_symbol(symbol) for symbol in SYMBOLS if symbol not in used]
 
+    def default(self, hall: Hall, seat: int) -> ChooseSymbol:
+        """The symbol with most markers in supply: those of a Trick given back may have left the game (TR-C6)."""
+        return max(self.options(hall, seat), key=lambda command: hall.supply[seat][command.symbol])
+
     def why_not(self, hall: Hall, seat: int, command: ChooseSymbol) -> Refusal:
+        if command.symbol not in SYMBOLS:
+            return Refusal("NO_SUCH_SYMBOL", "Choose one of the four symbols.", "TR-009")
         return Refusal("SYMBOL_USED", "That symbol stands for another Trick of yours.", "TR-057")
 
     def choose(self, table: HallTable, seat: int, command: ChooseSymbol) -> None:

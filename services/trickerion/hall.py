@@ -49,7 +49,7 @@ class Hall(Struct, array_like=True):
     dark_alley: bool
     """Whether the Dark Alley is in the game."""
     beginners: bool
-    """Whether the first-time set-up is used (TR-29)."""
+    """Whether the first-time set-up is used (TR-029)."""
     phase: int
     turn: int
     """The turn counter, from 1; 0 before the first turn."""

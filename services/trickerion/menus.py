@@ -141,7 +141,7 @@ class Menus:
             case tr.ChooseTrickSlot(slot=slot):
                 return ("on the Engineer's slot" if slot == 3 else "on the board",)
             case tr.ChooseSymbol(symbol=symbol):
-                return (SYMBOLS[symbol],)
+                return (f"{SYMBOLS[symbol]}, {counted(self.me.supply[symbol - 1], 'marker')} left",)
             case tr.Hire(die=die):
                 return (f"hire {an(face_name(die, self.view.dice[die]))}",)
             case tr.TakeCoins(die=die):

@@ -29,7 +29,7 @@ OPTIONS = (
         "free",
         ("free", "beginners"),
         "Players choose Tricks, Components and a Specialist; or have the fixed set of their magician's category.",
-        "TR-29",
+        "TR-029",
     ),
 )
 

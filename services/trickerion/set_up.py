@@ -265,7 +265,9 @@ class EngineerTrick(Ask, tag="engineer_trick"):
         ]
 
     def why_not(self, hall: Hall, seat: int, command: PickTrick) -> Refusal:
-        if command.symbol not in SYMBOLS or command.symbol in hall.symbols[seat]:
+        if command.symbol not in SYMBOLS:
+            return Refusal("NO_SUCH_SYMBOL", "Choose one of the four symbols.", "TR-009")
+        if command.symbol in hall.symbols[seat]:
             return Refusal("SYMBOL_USED", "Choose a symbol that stands for no other Trick of yours.", "TR-025")
         return Refusal("NOT_A_STARTING_TRICK", "Choose a level 1 Trick that nobody has.", "TR-025")
 

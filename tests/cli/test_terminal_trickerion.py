@@ -24,6 +24,7 @@ from services.trickerion.rules import RULES
 from services.trickerion.sentences import Teller
 from services.trickerion.terminal import Terminal
 from tests.cli.random_games import steps
+from tests.games.trickerion.script import place, seat
 
 PACK = RULES.packs.data(RULES.pack_hash)
 TERMINAL = Terminal(PACK)
@@ -196,6 +197,19 @@ def test_every_legal_command_is_in_the_menu_once(players: int, options: dict[str
             assert len(found) == len(wanted) and set(found) == set(wanted)
             _check_words(menu)
     assert {"place", "act", "starting_trick", "perform"} <= kinds
+
+
+def test_a_symbol_is_offered_with_the_markers_that_are_left() -> None:
+    """Those of a Trick given back have left the game."""
+    t = place(a=seat("magician:downtown", "linking_rings:spades*3"), dice="any X / X X / X X")
+    t.a.does("place magician downtown_4", "give_back linking_rings", "learn mind_reading dahlgaard_a")
+    menu = TERMINAL.menu(t.game.view(0), "symbol", t.game.legal(0).commands, str)
+    assert [entry.text for entry in menu.entries] == [
+        "♠, 1 marker left",
+        "♥, 4 markers left",
+        "♦, 4 markers left",
+        "♣, 4 markers left",
+    ]
 
 
 def _check_words(menu: Any) -> None:

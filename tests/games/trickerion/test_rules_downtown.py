@@ -24,6 +24,7 @@ def test_learning() -> None:
     assert t.asked == {"a": "symbol"}
     assert t.a.may == ["symbol spades", "symbol diamonds", "symbol clubs"]
     t.a.cannot("symbol hearts", because="TR-057")
+    t.a.cannot("symbol unspecified", because="TR-009")
     t.a.does("symbol clubs")
     t.a.has(tricks="linking_rings:hearts*0 mind_reading:clubs*0", ap=0, coins=10)
     assert wire.Trick.MIND_READING not in t.hall.residence
@@ -98,6 +99,20 @@ def test_a_returned_trick_can_be_learnt_again() -> None:
     t = downtown(tricks="linking_rings:spades*2")
     t.a.does("give_back linking_rings", "learn linking_rings dahlgaard_a", "symbol spades")
     t.a.has(tricks="linking_rings:spades*0", supply="2 4 4 4")
+
+
+@pytest.mark.rule("TR-066", "TR-C6", "TR-A33")
+def test_the_clock_takes_the_symbol_with_most_markers() -> None:
+    """Those of a Trick given back have left the game: under its symbol the new Trick could not be prepared."""
+    t = downtown(tricks="linking_rings:spades*4 living_piano:diamonds*0")
+    t.a.does("give_back linking_rings", "learn mind_reading dahlgaard_a")
+    assert t.a.may == ["symbol spades", "symbol hearts", "symbol clubs"]
+    t.a.waits_too_long()
+    t.a.has(tricks="mind_reading:hearts*0 living_piano:diamonds*0", supply="0 4 4 4")
+    t = downtown(tricks="linking_rings:spades*4", rulings=REVISED)
+    t.a.does("give_back linking_rings", "learn mind_reading dahlgaard_a")
+    t.a.waits_too_long()
+    t.a.has(tricks="mind_reading:spades*0", supply="4 4 4 4")
 
 
 @pytest.mark.rule("TR-A19")

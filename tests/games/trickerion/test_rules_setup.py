@@ -260,6 +260,8 @@ def test_engineers_choose_after_all_starting_tricks() -> None:
     symbol = first.tricks.split(":")[1].split("*")[0]
     assert symbol not in {words.split()[2] for words in first.may}
     words = first.may[0]
+    first.cannot(words.rsplit(" ", 1)[0] + f" {symbol}", because="TR-025")
+    first.cannot(words.rsplit(" ", 1)[0] + " unspecified", because="TR-009")
     first.does(words)
     assert first.tricks.endswith("!")
     ((name, kind),) = t.asked.items()
