@@ -59,7 +59,8 @@ def _card(menus: "Menus", command: Any) -> "Path":
     alley = menus.view.dark_alley
     match command:
         case tr.KeepBonus():
-            return (f"keep it. {SPECIALS.get(alley.bonus, '') if alley is not None else ''}".rstrip(),)
+            text = SPECIALS.get(_own_card(menus), "")
+            return (f"keep it. {text}" if text else "keep it",)
         case tr.TakeActionPoint():
             return ("1 AP more instead of the special card's bonus",)
         case tr.UseBonus():
@@ -92,6 +93,13 @@ def _card(menus: "Menus", command: Any) -> "Path":
         case tr.ChooseTrick(trick=trick):
             return (TRICKS[trick],)
     return ()
+
+
+def _own_card(menus: "Menus") -> int:
+    """The card of the Character that was just placed: a Permanent one where it works as an opponent's."""
+    placement = menus.view.placement
+    member = placement.member if placement is not None else 0
+    return next((int(mate.card) for mate in menus.me.team if mate.member == member), 0)
 
 
 def _alley(menus: "Menus", command: Any) -> "Path":

@@ -8,6 +8,8 @@ from guildhall.kernel.cards import EVERYONE, FRONT
 from guildhall.trickerion.v1 import structs as wire
 from guildhall.trickerion.v1.structs import Assignment, Cause, Location, Phase, Prophecy, Theater
 from services.trickerion.hall import THEATER_FLAG
+from services.trickerion.menus import Menus
+from services.trickerion.words import SPECIALS
 from tests.games.trickerion.script import (
     ALLEY,
     CONTENT,
@@ -178,6 +180,14 @@ def test_a_point_instead_of_the_bonus() -> None:
     t = place(a=seat("engineer:headliner_trick", "linking_rings*1"), options=ALLEY)
     t.a.does("place engineer friday_1", "point")
     t.a.has(ap=3)
+
+
+@pytest.mark.rule("TR-D15")
+def test_who_chooses_is_told_what_the_card_says() -> None:
+    t = place(a=seat("magician:empower"), options=ALLEY)
+    t.a.does("place magician downtown_4")
+    (told,) = Menus(t.a.sees(), str, CONTENT).path("special_use", wire.KeepBonus())
+    assert SPECIALS[Assignment.EMPOWER] in told
 
 
 @pytest.mark.rule("TR-AD1")
