@@ -227,7 +227,7 @@ def modifiers(
 def final_yield(hall: Hall, content: Content, markers: Sequence[int], slot: int, performer: int, paid: Yield) -> Yield:
     """What the owner of the marker in a slot receives (TR-D58, TR-D104, TR-AD17)."""
     premiere = alley_of(hall).premiere
-    if premiere and slot == premiere_slot(markers, performer, premiere[0]):
+    if premiere and slot == premiere_slot(hall, content, markers, performer):
         twice = premiere[1]
         paid = Yield(
             paid.fame * (2 if twice == Resource.FAME else 1),
@@ -239,9 +239,24 @@ def final_yield(hall: Hall, content: Content, markers: Sequence[int], slot: int,
     return paid
 
 
-def premiere_slot(markers: Sequence[int], performer: int, trick: int) -> int:
-    """The first slot with that Trick of the performer's."""
-    return next(s for s, m in enumerate(markers) if m and seat_of(m) == performer and trick_of(m) == trick)
+def premiere_slot(hall: Hall, content: Content, markers: Sequence[int], performer: int) -> int:
+    """The slot with the Trick that has its premiere; of two of its markers the one that yields more of what is chosen.
+
+    Two lie on a card by New Twist; they differ where one is a pile or takes an opponent's yield. Modifiers are the same
+    for all markers of a performer.
+    """
+    trick, resource = alley_of(hall).premiere
+    slots = [s for s, m in enumerate(markers) if m and seat_of(m) == performer and trick_of(m) == trick]
+    return max(slots, key=lambda s: _amount(trick_yield(hall, content, markers, s), resource))
+
+
+def _amount(amount: Yield, resource: int) -> int:
+    amounts: dict[int, int] = {
+        Resource.FAME: amount.fame,
+        Resource.COINS: amount.coins,
+        Resource.SHARDS: amount.shards,
+    }
+    return amounts[resource]
 
 
 class AskOrders(Frame, tag="ask_orders"):

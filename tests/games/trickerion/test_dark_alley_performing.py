@@ -134,6 +134,16 @@ def test_a_premiere_yields_one_resource_twice(choice: str, found: tuple[int, int
     assert tuple(gained(t, kind, Cause.YIELD).get("a", 0) for kind in kinds) == found
 
 
+@pytest.mark.rule("TR-D58", "TR-D54", "TR-D33", "TR-AD36")
+@pytest.mark.parametrize(("first", "second"), [("", "+"), ("+", "")])
+def test_of_two_markers_of_a_trick_the_better_one_has_the_premiere(first: str, second: str) -> None:
+    """A pile yields 4 coins, a single marker 3."""
+    stage = f"a/levitation@R08:0.0>down{first} a/levitation@R08:0.2>up{second}"
+    t = performing("grand_premiere", stage=stage)
+    t.a.does("perform R08", "premiere levitation coins")
+    assert gained(t, wire.CoinsGained, Cause.YIELD)["a"] == 3 + 2 * 4
+
+
 @pytest.mark.rule("TR-D58", "TR-AD36")
 def test_a_trick_that_was_performed_before_has_no_premiere() -> None:
     t = performing("grand_premiere", rulings={"edition": "revised_2019"})
