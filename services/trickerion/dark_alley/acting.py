@@ -101,9 +101,10 @@ def is_asked(hall: Hall, content: Content, seat: int, first: bool) -> bool:
 def options(hall: Hall, content: Content, seat: int, listed: list[Any], first: bool) -> list[Any]:
     """What the Character can do; `listed` is the base game's."""
     alley = alley_of(hall)
+    ability = [commands.USE_ABILITY] if may_use_ability(hall, seat, first) else []
     if alley.armed:
         kept = [command for command in listed if command is base_commands.ENHANCE]
-        return with_bonus(hall, content, seat) + kept
+        return with_bonus(hall, content, seat) + kept + ability
     place = here(hall)
     if place == Location.DARK_ALLEY and hall.ap:
         listed += location.options(hall, content, seat, hall.ap)
@@ -113,14 +114,16 @@ def options(hall: Hall, content: Content, seat: int, listed: list[Any], first: b
         listed.append(commands.USE_BONUS)
     if may_give_up(hall, content):
         listed.append(commands.TAKE_ACTION_POINT)
-    if may_use_ability(hall, seat, first):
-        listed.append(commands.USE_ABILITY)
-    return listed
+    return listed + ability
 
 
 def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame] | None:
     """Carry out a listed command; None: it is the base game's."""
     alley = alley_of(table.hall)
+    if isinstance(command, UseAbility):
+        table.emit(AbilityUsed(seat))
+        money.gain_ap(table, ABILITY_AP)
+        return ()
     if alley.armed:
         bonus = bonus_of(table.content, alley.bonus)
         assert bonus is not None
@@ -131,9 +134,6 @@ def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame] | None:
         case TakeActionPoint():
             table.emit(BonusSpent(seat))
             money.gain_ap(table, 1)
-        case UseAbility():
-            table.emit(AbilityUsed(seat))
-            money.gain_ap(table, ABILITY_AP)
         case SetUpPile():
             return theater_cards.set_up_pile(table, seat, command)
         case Order() if alley.bonus == Assignment.TRAVELING_MERCHANTS:
@@ -187,4 +187,6 @@ def _why_not_ability(hall: Hall, seat: int) -> Refusal:
         return Refusal("ANOTHER_MAGICIAN", "Only the Mechaniker does that.", "TR-D27")
     if alley_of(hall).used[seat]:
         return Refusal("ONCE_A_TURN", "You have done that in this turn.", "TR-D27")
+    if hall.actor in APPRENTICES and here(hall) != Location.THEATER:
+        return Refusal("TOO_LATE", "An Apprentice is enhanced before its first action.", "TR-AD23")
     return Refusal("NOT_THIS_CHARACTER", "It is for an Apprentice that is not in the Theater.", "TR-D27")

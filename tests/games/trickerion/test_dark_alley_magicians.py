@@ -50,6 +50,22 @@ def test_not_for_others_and_not_in_the_theater() -> None:
     t.a.cannot("ability")
 
 
+@pytest.mark.rule("TR-D27", "TR-AD23", "TR-A36")
+def test_the_ability_has_the_moments_of_an_enhance() -> None:
+    told = seat("apprentice_1:component_sale", magician="mechaniker")
+    t = place(a=told, options=ALLEY)
+    t.a.does("place apprentice_1 market_row_4", "keep", "bonus")
+    assert {"enhance", "ability"} <= set(t.a.may)
+    t.a.does("ability", "enhance")
+    t.a.has(ap=3, shards=0)
+    t.a.does("component wood", "component metal", "component glass")
+    assert t.a.may_begin("pay") == ["pay 0", "pay 1", "pay 2"]
+    told = seat("apprentice_1:market_row", magician="mechaniker")
+    t = place(a=told, options=ALLEY, rulings={"enhance_timing": "on_placing"})
+    t.a.does("place apprentice_1 market_row_1", "order wood 0")
+    t.a.cannot("ability", because="TR-AD23")
+
+
 # --- Priestess of Mysticism
 
 
