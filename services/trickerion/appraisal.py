@@ -3,6 +3,7 @@
 from guildhall.trickerion.v1.structs import DisplayedCard, Player, View
 from services.trickerion import links
 from services.trickerion.content import Content, Yield
+from services.trickerion.hall import ENGINEERS_SLOT
 
 
 def have(content: Content, player: Player) -> dict[int, int]:
@@ -21,6 +22,13 @@ def missing(content: Content, player: Player, trick: int) -> dict[int, int]:
         for component, count in content.tricks[trick].needs
         if there.get(component, 0) < count
     }
+
+
+def prepared_markers(content: Content, player: Player, trick: int) -> int:
+    """How many markers Prepare would put on an own Trick (TR-092, TR-097, TR-A13)."""
+    own = next(own for own in player.tricks if own.trick == trick)
+    more = content.engineer_markers if own.slot == ENGINEERS_SLOT else 0
+    return min(content.tricks[trick].markers + more, player.supply[own.symbol - 1])
 
 
 def price_of(content: Content, components: dict[int, int]) -> int:

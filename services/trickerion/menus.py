@@ -8,7 +8,7 @@ from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Component, Location, Resource, Slot, View
 from services.trickerion import links
-from services.trickerion.appraisal import missing, tops
+from services.trickerion.appraisal import missing, prepared_markers, tops
 from services.trickerion.content import Content
 from services.trickerion.dark_alley import labels
 from services.trickerion.drawing import Name, Person, needs, people
@@ -166,8 +166,8 @@ class Menus:
     def _workshop(self, command: Any) -> Path:
         match command:
             case tr.Prepare(trick=trick):
-                card = self.content.tricks[trick]
-                return ("prepare", f"{TRICKS[trick]}: {card.ap} AP, {counted(card.markers, 'marker')}")
+                markers = counted(prepared_markers(self.content, self.me, trick), "marker")
+                return ("prepare", f"{TRICKS[trick]}: {self.content.tricks[trick].ap} AP, {markers}")
             case tr.MoveTrick(trick=trick):
                 return ("move a Trick to the Engineer's slot", TRICKS[trick])
             case tr.MoveComponents(component=component, exchanged=exchanged):

@@ -212,6 +212,20 @@ def test_a_symbol_is_offered_with_the_markers_that_are_left() -> None:
     ]
 
 
+@pytest.mark.parametrize(("on_stage", "markers"), [("", "4 markers"), ("R01:0.0>down R10:0.0>right", "2 markers")])
+def test_prepare_is_offered_with_the_markers_that_it_brings(on_stage: str, markers: str) -> None:
+    """One more on the Engineer's slot, no more than there are in supply."""
+    team, piles = "magician:workshop engineer", "animal*1 glass*1 wood*1"
+    stage = " ".join(f"a/living_piano@{place}" for place in on_stage.split())
+    t = place(a=seat(team, "living_piano:hearts!", piles), display="R01 R10", stage=stage)
+    t.a.does("place magician workshop_1")
+    menu = TERMINAL.menu(t.game.view(0), "act", t.game.legal(0).commands, str)
+    (text,) = [entry.text for entry in menu.entries if entry.text.startswith("prepare")]
+    assert text.startswith("prepare: Living Piano: ") and text.endswith(f" AP, {markers}")
+    t.a.does("prepare living_piano")
+    assert t.a.tricks == f"living_piano:hearts*{markers[0]}!"
+
+
 def _check_words(menu: Any) -> None:
     assert menu.question and len({entry.key for entry in menu.entries}) == len(menu.entries)
     for entry in menu.entries:
