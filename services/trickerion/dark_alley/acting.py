@@ -18,12 +18,13 @@ from guildhall.trickerion.v1.structs import (
     ReturnComponents,
     ReturnTrick,
     SetUpPile,
+    SetUpTrick,
     TakeActionPoint,
     UseAbility,
     UseBonus,
 )
 from services.trickerion import commands as base_commands
-from services.trickerion import hooks, market_row, money
+from services.trickerion import hooks, market_row, money, theater
 from services.trickerion.asking import HallTable
 from services.trickerion.content import Action, Content
 from services.trickerion.dark_alley import (
@@ -168,7 +169,7 @@ def why_not(hall: Hall, content: Content, seat: int, command: Any) -> Refusal | 
     if isinstance(command, location.COMMANDS):
         return location.why_not(hall, content, seat, hall.ap, command)
     if isinstance(command, SetUpPile):
-        return Refusal("NO_PILE", "Only Electra, with two markers on a Trick, sets up a pile.", "TR-D33")
+        return _why_not_pile(hall, content, seat, command)
     return None
 
 
@@ -180,6 +181,16 @@ def _why_not_bonus(hall: Hall, content: Content) -> Refusal:
     if alley.armed:
         return Refusal("NO_BONUS", f"The next action has the bonus of {name} already.", "TR-D12")
     return Refusal("BONUS_OF_NO_USE", f"The bonus of {name} can do nothing now.", "TR-D14")
+
+
+def _why_not_pile(hall: Hall, content: Content, seat: int, command: SetUpPile) -> Refusal:
+    if command.trick not in theater_cards.pile_tricks(hall, seat):
+        return Refusal("NO_PILE", "Only Electra, with two markers on a Trick, sets up a pile.", "TR-D33")
+    if here(hall) != Location.THEATER:
+        name = content.places[Location.THEATER].name
+        return Refusal("ANOTHER_LOCATION", f"That is done at this Location: {name}.", "TR-055")
+    one = SetUpTrick(command.trick, command.card, command.slot, command.direction)
+    return theater.why_not(hall, content, seat, hall.ap, one)
 
 
 def _why_not_ability(hall: Hall, seat: int) -> Refusal:

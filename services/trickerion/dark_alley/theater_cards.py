@@ -40,11 +40,18 @@ SWAP_COINS = 3
 # --- Electra's piles
 
 
+def pile_tricks(hall: Hall, seat: int) -> set[int]:
+    """The Tricks of which a seat can set up two markers as one: Electra's with two (TR-D33, TR-AD28)."""
+    if hall.magicians[seat] != Magician.ELECTRA:
+        return set()
+    return {trick for trick, markers in zip(hall.tricks[seat], hall.prepared[seat], strict=True) if markers > 1}
+
+
 def piles(hall: Hall, content: Content, seat: int, most_same: int = 0) -> list[SetUpPile]:
     """Every Set Up of two markers as one pile (TR-D33, TR-AD28)."""
-    if hall.magicians[seat] != Magician.ELECTRA:
+    two = pile_tricks(hall, seat)
+    if not two:
         return []
-    two = {trick for trick, markers in zip(hall.tricks[seat], hall.prepared[seat], strict=True) if markers > 1}
     return [
         commands.set_up_pile(command.trick, command.card, command.slot, command.direction)
         for command in theater.set_ups(hall, content, seat, most_same)

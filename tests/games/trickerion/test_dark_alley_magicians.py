@@ -344,6 +344,20 @@ def test_a_pile_yields_more_by_level(trick: str, more: int) -> None:
     assert yielded(t, 0) == (printed.fame + more, printed.coins + more, printed.shards)
 
 
+@pytest.mark.rule("TR-D33", "TR-055", "TR-106", "TR-109")
+def test_why_a_pile_cannot_be_set_up() -> None:
+    told = seat("engineer:theater manager:workshop", "linking_rings:spades*2", magician="electra")
+    stage = "b/living_piano@R01:0.0>down a/linking_rings@R10:0.0>right"
+    t = place(a=told, stage=stage, options=ALLEY)
+    t.a.does("place engineer saturday_1")
+    t.a.cannot("pile linking_rings R01:0.0>down", because="TR-106")
+    t.a.cannot("pile linking_rings R10:1.0>down", because="TR-109")
+    t.a.cannot("pile mind_reading R01:0.1>up", because="TR-D33")
+    t = place(a=told, options=ALLEY)
+    t.a.does("place manager workshop_1")
+    t.a.cannot("pile linking_rings R01:0.0>down", because="TR-055")
+
+
 @pytest.mark.rule("TR-D33", "TR-AD28")
 def test_a_pile_links_once_and_moves_as_one() -> None:
     t = place(
