@@ -239,6 +239,20 @@ def test_a_game_goes_on_behind_records_that_cannot_be_folded(bad: str) -> None:
             verify(play.rules, bodies)
 
 
+def test_what_a_flipped_bit_says_of_luck_is_not_believed() -> None:
+    """Nor is luck drawn again that lies in records that nobody can read."""
+    play = broken(Operated())
+    rolled = play.steps[3]
+    [draw] = rolled.record.draws
+    assert draw.n > 0
+    flipped = encode_Record(replace(rolled.record, draws=(replace(draw, n=draw.n - 1),)))
+    game = read(play, {4: flipped})
+    assert game.next_draw > draw.n
+    whole = play.at(3)
+    [event] = restore(whole, play.order(), play.at(3), unread=True).events
+    assert event.next_draw > draw.n
+
+
 def test_without_a_first_version_there_is_no_game() -> None:
     play = Operated()
     with pytest.raises(Unfoldable):

@@ -1,6 +1,7 @@
 """What operators do to games and processes: who may, what becomes of the game, and what everybody is told."""
 
 import asyncio
+import contextlib
 import dataclasses
 import signal
 import sqlite3
@@ -21,6 +22,7 @@ from guildhall.kernel.v1.structs import (
     EndReason,
     GameEnded,
     Paused,
+    Record,
     Restored,
     Resumed,
     decode_Record,
@@ -28,6 +30,7 @@ from guildhall.kernel.v1.structs import (
 )
 from guildhall.kernel.verify import verify
 from guildhall.log import topics
+from guildhall.log.errors import BadValue
 from guildhall.log.port import Entry
 from guildhall.log.values import decode, encode_entry
 from guildhall.operations.v1 import structs as o
@@ -308,6 +311,38 @@ async def test_a_quarantine_is_told_and_lifted(tmp_path: Path, how: str, capsys:
         await olga.order("Resume", broken_id)
         await broken.play(Random(8))
         assert (await broken.clients[0].view(broken_id)).game.ended.reason == EndReason.FINISHED
+
+
+@pytest.mark.parametrize("how", SPOILT)
+async def test_luck_of_a_spoilt_record_is_not_drawn_again(tmp_path: Path, how: str) -> None:
+    """Its players were told what it drew; so they were of those behind it, which count for nothing without it."""
+    async with hall(tmp_path) as running, table(running) as broken:
+        for seat in range(3):
+            await broken.clients[seat].submit(broken.game_id, f"1.{seat}", t.Bid(3 - seat))
+        [decision] = (await broken.clients[0].legal(broken.game_id)).decisions
+        rolled = await broken.clients[0].submit(broken.game_id, decision.decision.id, t.Roll())
+        [draw] = records(tmp_path, broken.game_id)[-1].draws
+    spoil(tmp_path, broken.game_id, rolled, SPOILT[how])
+    async with hall(tmp_path) as running, table(running) as again, operator(running) as olga:
+        again.game_id = broken.game_id
+        await olga.order("Repair", again.game_id)
+        [restored] = records(tmp_path, again.game_id)[-1].events
+        event = RULES.wire.decode_event(restored)
+        assert isinstance(event, Restored) and event.next_draw > draw.n
+
+
+def records(data: Path, game_id: str) -> list[Record]:
+    """The game's records that can be read, in the log's order."""
+    with sqlite3.connect(data / LOG_FILE) as log:
+        rows = log.execute('SELECT value FROM records WHERE key = ? ORDER BY "offset"', (game_id,)).fetchall()
+    log.close()
+    found = []
+    for (value,) in rows:
+        with contextlib.suppress(BadValue, ValueError):
+            entry = decode(value)
+            assert isinstance(entry, Entry)
+            found.append(decode_Record(entry.body))
+    return found
 
 
 async def seen_again(broken: Table, shown: list[Any], version: int) -> None:

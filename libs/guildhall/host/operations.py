@@ -100,7 +100,7 @@ class OperationsService:
                     {"version": str(game.version)},
                     "to_version",
                 )
-            return operate.restore(game, order, whole, asked.to_version or 0)
+            return operate.restore(game, order, whole, asked.to_version or 0, unread=bool(hosted.damaged))
 
         version = await self._operate("repair", asked, caller, hosted, act, repair=True)
         to_version = await _restored_to(host, partition, hosted, version) if not asked.validate_only else None

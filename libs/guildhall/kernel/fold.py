@@ -87,14 +87,16 @@ def follow(rules: Rules, game: Game | None, seq: int, body: bytes, digest: bytes
 
 def _pass_over(rules: Rules, game: Game, seq: int, body: bytes, digest: bytes) -> None:
     """Take a record for what it still tells: its place in the chain, the ids that it accepted, that luck was drawn,
-    that the game ended.
+    that the game ended. What its hash does not vouch for may have drawn anything.
     """
+    vouched = ids.version_hash(game.hash, game.created.seed, seq, body) == digest
     try:
         record = decode_Record(body)
     except ValueError:
         game.next_draw += MOST_DRAWS
     else:
-        game.next_draw = max([game.next_draw, *(draw.n + 1 for draw in record.draws)])
+        drawn = [draw.n + 1 for draw in record.draws] if vouched else [game.next_draw + MOST_DRAWS]
+        game.next_draw = max([game.next_draw, *drawn])
         _accept(game, record)
         for encoded in record.events:
             event = _readable(rules, encoded)

@@ -28,6 +28,9 @@ from guildhall.kernel.v1.structs import (
 
 MAX_WHY = 500
 
+UNREAD_DRAWS = 1 << 40
+"""More than all records of a game that nobody can read have drawn."""
+
 
 class Order(NamedTuple):
     """Who wants something done, under which command id, and why."""
@@ -81,11 +84,14 @@ def abort(game: Game, order: Order, whole: Game | None = None) -> Decided:
     return _commit(game, order, payload("abort", order.why), events, (), agenda=game.rules.encode_agenda([], 0))
 
 
-def restore(game: Game, order: Order, whole: Game, asked_version: int = 0) -> Decided:
+def restore(game: Game, order: Order, whole: Game, asked_version: int = 0, *, unread: bool = False) -> Decided:
     """Put the game back to the state of `whole`, an earlier version of it or its newest, and pause it.
 
-    Whoever was asked then is asked again, in new decisions. Versions, draws and accepted ids do not go back. Raises
-    Refusal GAME_OVER: when a game has ended, its seed is known. `asked_version` is what the operator named, 0 for none.
+    Whoever was asked then is asked again, in new decisions. Versions, draws and accepted ids do not go back.
+    `asked_version` is what the operator named, 0 for none. `unread`: behind `game` lie records that count for nothing,
+    because one of them cannot be read; luck that was told from them is not drawn again.
+
+    Raises Refusal GAME_OVER: when a game has ended, its seed is known.
     """
     _check_live(game)
     if whole.ended is not None:
@@ -97,15 +103,16 @@ def restore(game: Game, order: Order, whole: Game, asked_version: int = 0) -> De
         game,
         order,
         payload("repair", order.why, asked_version),
-        [_restored(game, order, whole)],
+        [_restored(game, order, whole, UNREAD_DRAWS if unread else 0)],
         asked,
         agenda=whole.agenda_bytes,
     )
 
 
-def _restored(game: Game, order: Order, whole: Game) -> Restored:
+def _restored(game: Game, order: Order, whole: Game, unread_draws: int = 0) -> Restored:
     resigned = tuple(seat for seat, gone in enumerate(whole.resigned) if gone)
-    return Restored(order.why, whole.version, whole.state_bytes(), max(game.next_draw, whole.next_draw), resigned)
+    next_draw = max(game.next_draw, whole.next_draw) + unread_draws
+    return Restored(order.why, whole.version, whole.state_bytes(), next_draw, resigned)
 
 
 def _check_live(game: Game) -> None:
