@@ -118,6 +118,20 @@ async def test_an_owner_that_does_not_answer(tmp_path: Path, monkeypatch: pytest
         assert await game.play(Random(1), 3) == 4
 
 
+async def test_whether_a_command_would_be_accepted_only_the_owner_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that does not know yet that it is none finds out before it says yes."""
+    monkeypatch.setattr(forwarding, "LONGEST_WAIT_FOR_OWNER", 0.3)
+    monkeypatch.setattr(membership, "MISSED", 4)
+    async with hall(tmp_path) as running, table(running) as game:
+        asked = {"validate_only": True, "command_id": "may-i"}
+        assert await game.clients[0].submit(game.game_id, "1.0", t.Bid(0), **asked) == 1
+        claimed(tmp_path, GONE)
+        reason, _, metadata = await failure(game.clients[0].submit(game.game_id, "1.0", t.Bid(0), **asked))
+        assert (reason, metadata) == ("OWNER_UNREACHABLE", {"owner": "127.0.0.1:1"})
+
+
 async def test_a_request_waits_for_the_new_owner(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, table(running) as game:
         claimed(tmp_path, GONE)

@@ -51,7 +51,10 @@ class ReadSide(Protocol):
         ...
 
     def subscribe(self, visible: Visible, watcher: Watcher) -> Callable[[], None]:
-        """Tell `watcher` every version from now on, while the game stands at it. Returns how to end that."""
+        """Tell `watcher` every version from now on, while the game stands at it. Returns how to end that.
+
+        Raises Failure where no more versions will come from here.
+        """
         ...
 
 
@@ -115,6 +118,9 @@ class HostReadSide:
             raise log_failed(error) from error
 
     def subscribe(self, visible: Visible, watcher: Watcher) -> Callable[[], None]:
+        writer = visible.partition.writer
+        if not writer.serving:  # whoever was told so is not told again
+            raise visible.partition.elsewhere(writer.owner, writer.position.newest_claim)
         watchers = visible.hosted.watchers
         watchers.add(watcher)
         return lambda: watchers.discard(watcher)

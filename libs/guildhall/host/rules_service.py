@@ -218,6 +218,9 @@ class RulesService:
             except Refusal as refusal:
                 raise refused(refusal, decision=decision_id, version=str(game.version)) from None
 
+        if validate_only:
+            # A yes adds nothing to the log, by which an owner would find out that it is none.
+            await self._outcome(visible.hosted.confirm())
         return await self._outcome(visible.hosted.act(attempt))
 
     async def resign_seat(self, request: bytes, caller: Caller, context: Context) -> bytes:

@@ -97,9 +97,10 @@ def not_owner(peer: Peer | None) -> Failure:
 
 def unreachable(peer: Peer) -> Failure:
     """The owner did not answer, so what became of the request is not known."""
-    metadata = {"owner": peer.address, "claim": str(peer.claim)}
     return Failure(
-        "OWNER_UNREACHABLE", "The hall that serves this game does not answer; send the same again.", metadata
+        "OWNER_UNREACHABLE",
+        "The hall that serves this game does not answer; send the same again.",
+        {"owner": peer.address},
     )
 
 
