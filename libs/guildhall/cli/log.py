@@ -82,7 +82,7 @@ def tail(
     game: Game = None,
     events: Events = False,
     secrets: Secrets = False,
-    last: Annotated[int, typer.Option(min=0, help="First the newest so many of each partition.")] = 0,
+    last: Annotated[int, typer.Option(min=0, help="First the newest so many of each partition; reads all.")] = 0,
 ) -> None:
     """Print records as they come, until Ctrl-C."""
     there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
@@ -254,7 +254,8 @@ async def _tails(log: Log, game: str | None, game_id: str | None, liner: Liner, 
     found = []
     for rules, store in await stores(log, game):
         for partition in range(store.events.partitions):
-            state = await checkpointed(store, partition)
+            # What is to be printed may lie before the checkpoint, and only the fold tells what counts.
+            state = FoldState() if last else await checkpointed(store, partition)
             found.append(_Tail(rules, store, partition, state, game_id, liner))
             await found[-1].catch_up(last)
     return found
