@@ -11,6 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from guildhall.host import membership
 from guildhall.host.hall import LOG_FILE, Hall
+from guildhall.host.partition import Partition
+from guildhall.log.errors import LogUnreadable
 from guildhall.log.port import Claim
 from guildhall.log.values import encode_claim
 from guildhall.rpc import forwarding
@@ -130,6 +132,22 @@ async def test_whether_a_command_would_be_accepted_only_the_owner_says(
         claimed(tmp_path, GONE)
         reason, _, metadata = await failure(game.clients[0].submit(game.game_id, "1.0", t.Bid(0), **asked))
         assert (reason, metadata) == ("OWNER_UNREACHABLE", {"owner": "127.0.0.1:1"})
+
+
+async def test_a_partition_that_failed_is_not_taken_for_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asks this hall again and again, and whoever claims it is found."""
+    monkeypatch.setattr(forwarding, "LONGEST_WAIT_FOR_OWNER", 0.3)
+
+    async def spoilt(*_: object) -> None:
+        raise LogUnreadable("tiny", "spoilt")
+
+    async with hall(tmp_path) as running, table(running) as game:
+        partition = running.hosts["tiny"].partition(game.game_id)
+        monkeypatch.setattr(partition.writer, "_listener", lambda verdict: 1 / 0)
+        monkeypatch.setattr(Partition, "fold", spoilt)
+        await failure(game.clients[0].submit(game.game_id, "1.0", t.Bid(0)))
+        await asyncio.sleep(1.0)
+        assert (await failure(game.clients[0].view(game.game_id, timeout=5.0)))[0] == "NOT_OWNER"
 
 
 async def test_a_request_waits_for_the_new_owner(tmp_path: Path) -> None:

@@ -165,6 +165,8 @@ class GameHost:
 
     def _tenure(self, number: int, before: Tenure | None) -> Tenure:
         async def make() -> Partition:
+            # It is folded anew where it failed: it is not served here until it is claimed again.
+            self._owners.cede(self.rules.game, number)
             # Another instance may have brought a newer pack, and made games with it, since this one started.
             await packs.load(self._packs, [self.rules])
             partition = Partition(
