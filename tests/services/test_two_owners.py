@@ -161,3 +161,45 @@ async def test_nobody_watches_where_nothing_will_come() -> None:
     with pytest.raises(Failure):
         await asked
     await first.finish(1.0)
+
+
+class Lost(Faults):
+    """While `lost`, the next append is lost without a report."""
+
+    lost = False
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        if self.lost:
+            self.lost = False
+            return [Doubt("no report")] * len(records)
+        return [write(record) for record in records]
+
+
+async def test_a_time_out_in_doubt_leaves_time_after_the_new_claim() -> None:
+    """Nobody could play while the log was away."""
+    faults = Lost()
+    first = await owner(MemoryBroker(), "first", faults)
+    hosted = first.slot(GAME_ID)
+
+    def with_clock(game: Game | None) -> tuple[Game, Decided]:
+        created = created_event(RULES, Creation(SEATS, decision_ms=60_000), GAME_ID, SEED)
+        return create(RULES, created, subject=SEATS[0], command_id="create", payload_hash=bytes(32), at_ms=1)
+
+    assert await hosted.act(with_clock) == 1
+    await hosted.read()
+    faults.lost, first.claimed_ms = True, 0
+    first.changed(hosted)
+    while faults.lost:
+        await asyncio.sleep(0.01)
+    await first.writer.settled(GAME_ID)
+    await first.writer.confirm()
+    game = await hosted.read()
+    assert game is not None and game.version == 1
+    assert hosted.timer is not None
+    await first.finish(1.0)

@@ -21,6 +21,7 @@ from guildhall.host.owners import place
 from guildhall.kernel.decide import Decided
 from guildhall.kernel.fold import Unfoldable
 from guildhall.kernel.game import Game
+from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.rules import Rules
 from guildhall.kernel.v1.structs import Owner
 from guildhall.log.errors import BadValue, Closed, LogError, LogUnreadable, NotOwner, OutOfOrder
@@ -323,13 +324,19 @@ class Partition:
     async def _time_out(self, hosted: HostedGame, decision: str) -> None:
         def attempt(game: Game | None) -> Decided:
             assert game is not None
+            due = clock.next_deadline(game, self.claimed_ms)
+            if due is not None and due[0] > clock.now_ms():  # a newer claim, or a pause, came first
+                raise Refusal("STALE_DECISION", "Its deadline is later now.")
             return clock.play_default(game, decision)
 
         try:
             await hosted.act(attempt)
             metrics.TIMEOUTS.labels(self.rules.game).inc()
         except Failure as failure:
-            if failure.reason in ("STALE_DECISION", "GAME_OVER", "GAME_PAUSED", "GAME_QUARANTINED"):
+            if failure.reason == "STALE_DECISION":
+                self._arm(hosted)
+                return
+            if failure.reason in ("GAME_OVER", "GAME_PAUSED", "GAME_QUARANTINED"):
                 return
             pause = clock.LOG_RETRY_SECONDS
             if failure.reason == "RULES_FAILED":
