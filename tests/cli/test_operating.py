@@ -10,16 +10,19 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
+from guildhall.cli import faces
 from guildhall.cli.client import Client
 from guildhall.cli.main import app
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import LOG_FILE
-from guildhall.log.port import Position
+from guildhall.log.port import DEFAULT_PARTITIONS, Position
 from guildhall.log.snapshots import Checkpoint, decode_marker, decode_snapshot, encode
 from tests.cli.hall import GUILDHALL, RunningHall, following, running_hall
 from tests.cli.pty_player import sit_down
 
 WHY = "the cat is on the table"
+PARTITIONS = DEFAULT_PARTITIONS * len(faces.games())
+"""Of every game of the hall together."""
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +121,10 @@ def test_who_is_no_operator_is_refused(hall: RunningHall) -> None:
 
 def test_owners_by_the_hall_and_by_the_log(hall: RunningHall) -> None:
     told = done("owners", *of_olga(hall))
-    assert "12 of 12 partitions are served, by 1 process;" in told and told.count(hall.server) == 12
+    assert f"{PARTITIONS} of {PARTITIONS} partitions are served, by 1 process;" in told
+    assert told.count(hall.server) == PARTITIONS
     by_log = done("owners", "--from-log", "--data", str(hall.data))
-    assert by_log.count(hall.server) == 12 and by_log.count("answers") == 12
+    assert by_log.count(hall.server) == PARTITIONS and by_log.count("answers") == PARTITIONS
 
 
 def test_the_log_is_followed(hall: RunningHall) -> None:
@@ -128,7 +132,7 @@ def test_the_log_is_followed(hall: RunningHall) -> None:
     words = ["log", "tail", game, "--events", "--data", str(hall.data), "--last", "1"]
     with following([*GUILDHALL, *words]) as tail:
         assert tail.stdout is not None and tail.stderr is not None
-        assert "Following 12 partitions" in tail.stderr.readline()
+        assert f"Following {PARTITIONS} partitions" in tail.stderr.readline()
         assert f"{game} version" in tail.stdout.readline()
         done("game", "pause", game, "--why", WHY, *of_olga(hall))
         while "Paused" not in (line := tail.stdout.readline()):

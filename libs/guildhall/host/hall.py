@@ -42,9 +42,6 @@ REACH_AGAIN_SECONDS = 1.0
 HAND_OVER_SECONDS = 0.5
 """How long one of several processes serves on when it is to exit, until others have claimed what it served."""
 
-STORE_SECONDS = 0.25
-"""How long it then stores states of what nobody has claimed: a drain is to take less than a second."""
-
 T = TypeVar("T")
 
 _log = logs.get("hall")
@@ -79,6 +76,10 @@ class HallConfig:
     watching: WatchLimits = field(default_factory=WatchLimits)
     upkeep: Upkeep = field(default_factory=Upkeep)
     drain_seconds: float = 5.0
+    store_seconds: float = 0.25
+    """How long one of several processes, when it is to exit, stores states of what nobody has claimed: others wait for
+    what it leaves, so a drain is to take less than a second.
+    """
 
 
 class Hall:
@@ -206,7 +207,7 @@ class Hall:
             self._telling.cancel()
         seconds = self.config.drain_seconds
         # Others wait for what this one leaves; a hall that is alone is waited for by nobody.
-        store_seconds = min(seconds, STORE_SECONDS) if self.config.one_of_several else seconds
+        store_seconds = min(seconds, self.config.store_seconds) if self.config.one_of_several else seconds
         await asyncio.gather(*(host.stop(seconds, store_seconds) for host in self.hosts.values()))
         if self._owners is not None:
             await self._owners.stop()
