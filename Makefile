@@ -7,9 +7,10 @@ SHELL := /bin/bash
 # Of `run`.
 PORT ?= 50051
 DATA ?= .data/hall
-# Of `soak`: how many random games and how many schedules of the log's simulation.
+# Of `soak`: how many random games, how many schedules of the log's simulation, how long the live history check.
 GUILDHALL_GAMES ?= 100000
-GUILDHALL_SCHEDULES ?= 200000
+GUILDHALL_SCHEDULES ?= 500000
+GUILDHALL_CHAOS_SECONDS ?= 7200
 
 # The first interpreter that is new enough and can make an environment.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
@@ -52,7 +53,8 @@ bench: env gen ## measure, beside yardsticks of the same run
 
 soak: export GUILDHALL_GAMES := $(GUILDHALL_GAMES)
 soak: export GUILDHALL_SCHEDULES := $(GUILDHALL_SCHEDULES)
-soak: env gen ## run every test, long (GUILDHALL_GAMES=100000 GUILDHALL_SCHEDULES=200000)
+soak: export GUILDHALL_CHAOS_SECONDS := $(GUILDHALL_CHAOS_SECONDS)
+soak: env gen ## run every test, long (GUILDHALL_GAMES=100000 GUILDHALL_SCHEDULES=500000 GUILDHALL_CHAOS_SECONDS=7200)
 	$(PYTEST) --timeout 0 --hypothesis-profile soak
 
 clean: ## remove what was made, but not a hall's data

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.msgpack import Encoder
 
-from bench.random_games import play
+from bench.random_games import play, rules_of
 from bench.table import Row, number
 from guildhall.kernel.blind import blinder
 from guildhall.kernel.cards import FLAGS, FRONT, SPECTATOR, Cards, Hand, Open, knows
@@ -54,7 +54,7 @@ def blind_ids(hall: Ids, bit: int) -> Ids:
 
 def halls() -> tuple[Values, Ids]:
     """The cards of the same game, both ways."""
-    hall = next(game for game, _ in play(Random(3), 3) if game.version == VERSION).hall
+    hall = next(game for game, _ in play(rules_of("arcane_alley"), Random(3), 3) if game.version == VERSION).hall
     values = Values(hall.storehouses, hall.stashes, hall.deck, hall.discard)
     cards: list[int] = []
 

@@ -1,5 +1,7 @@
 """The engine alone: random play with enumeration, record, state bytes and undo, beside catanatron's random play."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from random import Random
 from statistics import median
 from time import perf_counter
@@ -7,7 +9,7 @@ from time import perf_counter
 from catanatron import Color, RandomPlayer  # type: ignore[import-untyped]  # comes without types
 from catanatron import Game as Catan
 
-from bench.random_games import begin, step
+from bench.random_games import begin, rules_of, step, title
 from bench.table import Row, number
 
 ROUNDS = 9
@@ -17,24 +19,49 @@ CATAN_TURNS = 1_000
 """Where catanatron itself breaks a game off."""
 
 
+@dataclass(frozen=True)
+class Course:
+    """What is played, and how many commands per second it must reach."""
+
+    game: str
+    players: int
+    must: float | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    extra: str = ""
+
+
+COURSES = (
+    Course("arcane_alley", 3, 15_000),
+    Course("trickerion", 4, 12_000),
+    Course("trickerion", 4, options={"dark_alley": "true"}, extra=" with the Dark Alley"),
+)
+
+
 def rows() -> list[Row]:
-    """Commands per second of both, in turns, so that both meet the same machine."""
-    ours, theirs = [], []
+    """Commands per second of all, in turns, so that they meet the same machine."""
+    ours: list[list[float]] = [[] for _ in COURSES]
+    theirs = []
     for number_ in range(ROUNDS):
-        ours.append(arcane_alley(number_))
+        for rates, course in zip(ours, COURSES, strict=True):
+            rates.append(speed(course, number_))
         theirs.append(catan(number_))
-    ratio = median(mine / other for mine, other in zip(ours, theirs, strict=True))
+    return [_row(course, rates, theirs) for course, rates in zip(COURSES, ours, strict=True)]
+
+
+def _row(course: Course, rates: list[float], theirs: list[float]) -> Row:
+    ratio = median(mine / other for mine, other in zip(rates, theirs, strict=True))
     beside = f"catanatron {number(median(theirs))}/s, ratio {ratio:.2f}; median of {ROUNDS} turns each"
-    return [Row("engine, Arcane Alley, 3 players", median(ours), "commands/s", 15_000, beside=beside)]
+    what = f"engine, {title(rules_of(course.game))}{course.extra}, {course.players} players"
+    return Row(what, median(rates), "commands/s", course.must, beside=beside)
 
 
-def arcane_alley(seed: int) -> float:
+def speed(course: Course, seed: int) -> float:
     """Commands per second over some games, each played to its end."""
-    random = Random(seed)
+    rules, random = rules_of(course.game), Random(seed)
     commands = 0
     start = perf_counter()
     for _ in range(GAMES):
-        game, _ = begin(random, 3)
+        game, _ = begin(rules, random, course.players, course.options)
         while game.ended is None:
             step(game, random)
         commands += game.version

@@ -3,21 +3,29 @@
 from random import Random
 from time import perf_counter_ns
 
-from bench.random_games import PLAYERS, begin, step
+from bench.random_games import NAMES, begin, rules_of, step, title
 from bench.table import Row
+from guildhall.kernel.rules import Rules
 
 GAMES = 15
 """Of each player count."""
 
 
 def rows() -> list[Row]:
-    """The 99th percentile and the longest."""
+    """One row for each game."""
+    return [_row(rules_of(name)) for name in NAMES]
+
+
+def _row(rules: Rules) -> Row:
+    """The 99th percentile and the longest; every second game with what its first option adds, if it has one to add."""
     times: list[int] = []
     most = 0
-    for players in PLAYERS:
+    first = rules.options[0] if rules.options else None
+    other = {} if first is None or not first.values else {first.name: first.values[-1]}
+    for players in rules.seats:
         random = Random(players)
-        for _ in range(GAMES):
-            game, _ = begin(random, players)
+        for number in range(GAMES):
+            game, _ = begin(rules, random, players, other if number % 2 else {})
             while game.ended is None:
                 for decision in game.open:
                     game.listings.pop(decision.seat, None)
@@ -29,4 +37,4 @@ def rows() -> list[Row]:
     times.sort()
     p50, p99 = (times[int(len(times) * share)] / 1e6 for share in (0.5, 0.99))
     beside = f"p50 {p50:.3f} ms, longest {times[-1] / 1e6:.2f} ms; {len(times):,} listings, at most {most} commands"
-    return [Row("listing legal commands, p99", p99, "ms", 2, at_most=True, beside=beside)]
+    return Row(f"listing legal commands, {title(rules)}, p99", p99, "ms", 2, at_most=True, beside=beside)

@@ -16,6 +16,8 @@ from guildhall.cli.client import Client
 from guildhall.cli.tokens import dev_token
 
 COMMANDS = 3_000
+PATIENCE = 60.0
+"""Seconds for which a busy machine is waited for."""
 BODY = 700
 """Bytes of a record, as a bare commit writes it."""
 
@@ -65,7 +67,8 @@ class Table:
 
     def __init__(self, address: str, data: Path, name: str) -> None:
         self.subjects = [f"{name}-{seat}" for seat in range(2)]
-        self.clients = [Client("arcane_alley", address, dev_token(data, s, ("play", "seat"))) for s in self.subjects]
+        tokens = [dev_token(data, subject, ("play", "seat")) for subject in self.subjects]
+        self.clients = [Client("arcane_alley", address, token, PATIENCE) for token in tokens]
         self.random = random.Random(name)
         self.game_id = ""
 

@@ -1,22 +1,39 @@
-"""Random games of Arcane Alley, for the measures of the engine."""
+"""Random games in process, for the measures of the engine. Every game of services/ is measured."""
 
-from collections.abc import Iterator
+import importlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from random import Random
 from typing import Any
 
+import services
 from guildhall.kernel.decide import Creation, Decided, create, created_event, decide
 from guildhall.kernel.game import Game
 from guildhall.kernel.ids import decision_id
-from services.arcane_alley.rules import RULES
-
-PLAYERS = (2, 3, 4, 5, 6)
+from guildhall.kernel.rules import Rules
 
 
-def begin(random: Random, players: int) -> tuple[Game, Decided]:
-    """A new game with default options and rulings."""
+def rules_of(name: str) -> Rules:
+    """The rules of the game in that folder of services/."""
+    rules: Rules = importlib.import_module(f"services.{name}.rules").RULES
+    return rules
+
+
+NAMES = sorted(path.parent.name for root in services.__path__ for path in Path(root).glob("*/rules.py"))
+"""The games, by their folders."""
+
+
+def title(rules: Rules) -> str:
+    """A game's name as people write it."""
+    return rules.game.replace("_", " ").title()
+
+
+def begin(rules: Rules, random: Random, players: int, options: Mapping[str, str] | None = None) -> tuple[Game, Decided]:
+    """A new game with default rulings, and with default options but those given."""
     subjects = [f"player-{seat}" for seat in range(players)]
-    created = created_event(RULES, Creation(subjects), f"game-{random.getrandbits(64):x}", random.randbytes(32))
-    return create(RULES, created, subject=subjects[0], command_id="create", payload_hash=bytes(32), at_ms=0)
+    game_id, seed = f"game-{random.getrandbits(64):x}", random.randbytes(32)
+    created = created_event(rules, Creation(subjects, options or {}), game_id, seed)
+    return create(rules, created, subject=subjects[0], command_id="create", payload_hash=bytes(32), at_ms=0)
 
 
 def pick(game: Game, random: Random) -> tuple[int, str, Any]:
@@ -36,9 +53,11 @@ def step(game: Game, random: Random) -> Decided:
     )
 
 
-def play(random: Random, players: int) -> Iterator[tuple[Game, Decided]]:
+def play(
+    rules: Rules, random: Random, players: int, options: Mapping[str, str] | None = None
+) -> Iterator[tuple[Game, Decided]]:
     """A whole game, version by version."""
-    game, decided = begin(random, players)
+    game, decided = begin(rules, random, players, options)
     yield game, decided
     while game.ended is None:
         yield game, step(game, random)

@@ -5,5 +5,8 @@ import os
 GAMES = int(os.environ.get("GUILDHALL_GAMES", "2000"))
 """Games of random play for each game of the hall, over all its player counts, options and rulings."""
 
-SCHEDULES = int(os.environ.get("GUILDHALL_SCHEDULES", "500"))
+SCHEDULES = int(os.environ.get("GUILDHALL_SCHEDULES", "5000"))
 """Schedules of the log's simulation."""
+
+CHAOS_SECONDS = float(os.environ.get("GUILDHALL_CHAOS_SECONDS", "0"))
+"""Seconds of the live history check on three brokers; 0: its short form, with a fixed budget of faults on one."""

@@ -4,8 +4,9 @@ A rule is a line of `services/<game>/RULES.md`:
 
     - **AA-41** [Playing an Item 2] a chosen stash item is put revealed into the vacated slot
 
-It ends with `(no behaviour)` if it only describes the box. A test names the rules that it holds with
-`@pytest.mark.rule("AA-41", …)`. Only what pytest really collects, and does not always skip, counts.
+The number may follow the letters of a series (`TR-D01`). A line ends with `(no behaviour)` if it only describes the
+box. A test names the rules that it holds with `@pytest.mark.rule("AA-41", …)`. Only what pytest really collects, and
+does not always skip, counts.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_BEHAVIOUR = "(no behaviour)"
-ENTRY = re.compile(r"- \*\*(?P<id>[A-Z]{2,4}-\d+[a-z]?)\*\* \[(?P<place>[^\]]+)\] (?P<text>\S.*)")
+ENTRY = re.compile(r"- \*\*(?P<id>[A-Z]{2,4}-[A-Z]{0,2}\d+[a-z]?)\*\* \[(?P<place>[^\]]+)\] (?P<text>\S.*)")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def parse(game: str, text: str) -> Iterator[Rule | str]:
         if match := ENTRY.fullmatch(line.rstrip()):
             said = match["text"].removesuffix(NO_BEHAVIOUR).rstrip()
             yield Rule(match["id"], game, match["place"], said, not match["text"].endswith(NO_BEHAVIOUR))
-        elif re.match(r"\s*[-*] \**[A-Z]+-\d", line):
+        elif re.match(r"\s*[-*] \**[A-Z]+-[A-Z]*\d", line):
             yield f"{game}/RULES.md:{number} is not of the form `- **AA-41** [place in the book] text`"
 
 

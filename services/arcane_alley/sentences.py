@@ -130,7 +130,19 @@ class Teller:
     def resigned(self, event: kernel.Resigned) -> Clause:
         return self.do(event.seat, "give", "up", opens=True)
 
+    def paused(self, event: kernel.Paused) -> Clause:
+        return Clause(None, f"An operator pauses the game: {event.why}")
+
+    def resumed(self, event: kernel.Resumed) -> Clause:
+        return Clause(None, f"An operator lets the game go on: {event.why}")
+
+    def restored(self, event: kernel.Restored) -> Clause:
+        self._now = deepcopy(self._then.get(event.to_version, self._now))
+        return Clause(None, f"An operator puts the game back and pauses it: {event.why}")
+
     def ended(self, event: kernel.GameEnded) -> Clause:
+        if event.reason == kernel.EndReason.ABORTED:
+            return Clause(None, f"An operator has ended the game: {event.why}")
         winners = [seat for seat, rank in enumerate(event.ranks) if rank == 1]
         verb = "win" if len(winners) > 1 or winners == [self.viewer] else "wins"
         why = {
@@ -369,6 +381,9 @@ _CLAUSES: Final[dict[type, Callable[[Teller, Any], Clause | None]]] = {
     kernel.Undone: Teller.undone,
     kernel.Resigned: Teller.resigned,
     kernel.GameEnded: Teller.ended,
+    kernel.Paused: Teller.paused,
+    kernel.Resumed: Teller.resumed,
+    kernel.Restored: Teller.restored,
     aa.StartingTokenGiven: Teller.token,
     aa.WizardTaken: Teller.wizard,
     aa.RoundStarted: Teller.round_started,

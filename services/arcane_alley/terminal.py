@@ -95,7 +95,7 @@ class Terminal:
         viewer = _viewer(view)
         if viewer is not None:
             parts.append(self._stash(view.players[viewer]))
-        if view.game is not None and view.game.ended is not None:
+        if view.game is not None and view.game.ended is not None and view.game.ended.ranks:
             parts.append(self.standing(view, name))
         return Group(*parts)
 
@@ -195,8 +195,8 @@ class Terminal:
         table.add_column("player")
         table.add_column("gold", justify="right")
         table.add_column("infamy", justify="right")
-        ended = view.game.ended if view.game is not None else None
-        ranks = ended.ranks if ended is not None and ended.ranks else [0] * len(view.players)
+        assert view.game is not None and view.game.ended is not None
+        ranks = view.game.ended.ranks
         subjects = _subjects(view)
         for player in sorted(view.players, key=lambda player: ranks[player.seat]):
             rank = ranks[player.seat]

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 Choose: TypeAlias = Callable[[Any, str, Sequence[Any]], Any]
-"""(the seat's own view, the kind of the decision, its legal commands) -> one of the commands."""
+"""(the seat's own view, the kind of the decision, its legal commands and families) -> a legal command."""
 
 
 class Connection(Protocol):
@@ -14,8 +14,12 @@ class Connection(Protocol):
         """WatchViewResponses with whole views, until the game ends."""
         ...
 
+    def options(self, legal: Any) -> list[Any]:
+        """What a LegalDecision offers: its commands, then its families."""
+        ...
+
     async def submit(self, game_id: str, decision_id: str, command: Any) -> int:
-        """Answer a decision; the version that this made, or 0 where somebody (the clock) was faster."""
+        """Answer a decision; the version that this made, or 0 where the clock, or an operator's pause, was faster."""
         ...
 
 
@@ -25,6 +29,6 @@ async def play(connection: Connection, game_id: str, choose: Choose) -> None:
     async for message in connection.watch(game_id):
         for legal in message.decisions:
             if message.view is not None and legal.decision.id != answered:
-                answered = legal.decision.id
-                command = choose(message.view, legal.decision.kind, legal.commands)
-                await connection.submit(game_id, legal.decision.id, command)
+                command = choose(message.view, legal.decision.kind, connection.options(legal))
+                if await connection.submit(game_id, legal.decision.id, command):
+                    answered = legal.decision.id

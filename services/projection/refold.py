@@ -30,7 +30,7 @@ async def refold_stopped(projection: "PartitionProjection") -> None:
 
 async def refold(projection: "PartitionProjection", folded: FoldedGame) -> None:
     """Fold one stopped game on, from the record at which it stopped."""
-    stopped = folded.stopped
+    stopped, folded.unreadable = folded.stopped, False
     assert stopped is not None
     keys = projection.keys
     index = await projection.models.redis.getrange(keys.offsets(folded.game_id), 8 * (stopped.seq - 1), -1)

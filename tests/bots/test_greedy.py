@@ -9,6 +9,7 @@ from bench.greedy_vs_random import interval, play
 from guildhall.arcane_alley.v1 import structs as aa
 from guildhall.kernel.v1.structs import Undo
 from services.arcane_alley.greedy import Greedy, set_of
+from services.arcane_alley.rules import RULES
 from services.bots.random_choice import RandomChoice
 from tests.cli.random_games import PACK, steps
 
@@ -29,7 +30,7 @@ def test_it_chooses_a_listed_command_in_every_decision(players: int) -> None:
 
 def test_it_beats_random_players_far_beyond_chance() -> None:
     games = 24
-    won = sum(play(3, number % 3, number, GREEDY)[0] == 1 for number in range(games))
+    won = sum(play(RULES, 3, number % 3, number, GREEDY)[0] == 1 for number in range(games))
     low, _ = interval(won, games)
     assert low > 1 / 3 + 0.25
 

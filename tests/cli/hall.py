@@ -24,6 +24,11 @@ class RunningHall:
         """The options that lead a command to it."""
         return ["--server", self.server, "--data", str(self.data)]
 
+    @property
+    def said(self) -> str:
+        """What all processes over this directory have told their operators."""
+        return (self.data / "said").read_text()
+
     def stop(self) -> None:
         """Drain."""
         self.process.send_signal(signal.SIGTERM)
@@ -31,14 +36,20 @@ class RunningHall:
 
 
 @contextmanager
-def running_hall(data: Path) -> Iterator[RunningHall]:
-    """A hall over that directory on a free port."""
-    process = subprocess.Popen(
-        [*GUILDHALL, "serve", "all", "--port", "0", "--data", str(data)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
+def running_hall(data: Path, port: str = "0") -> Iterator[RunningHall]:
+    """A hall over that directory on that port, or on a free one."""
+    with serving(data, "all", "--port", port) as running:
+        yield running
+
+
+@contextmanager
+def serving(data: Path, *words: str) -> Iterator[RunningHall]:
+    """A process of `guildhall serve`, with what it says in a file beside its data."""
+    data.mkdir(exist_ok=True)
+    with open(data / "said", "ab") as said:
+        process = subprocess.Popen(
+            [*GUILDHALL, "serve", *words, "--data", str(data)], stdout=subprocess.PIPE, stderr=said, text=True
+        )
     try:
         assert process.stdout is not None
         found = None
@@ -54,6 +65,16 @@ def running_hall(data: Path) -> Iterator[RunningHall]:
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
+
+
+@contextmanager
+def following(words: list[str]) -> Iterator["subprocess.Popen[str]"]:
+    """A command that runs until it is ended."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def guildhall(*words: str) -> "subprocess.CompletedProcess[str]":

@@ -1,6 +1,8 @@
 """`guildhall play` by a person at a pseudo-terminal, against a real hall; then what one does with a finished game."""
 
+import contextlib
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +92,8 @@ def test_export_import_into_another_hall(hall: RunningHall, finished: Screen, tm
     assert guildhall("export", found.game_id, str(file), "--name", "Zoe", *hall.there).returncode == 1
     other = tmp_path / "other"
     with running_hall(other) as running:
+        refused = guildhall("import", str(file), "--data", str(other))
+        assert refused.returncode == 1 and f"serves this log at {running.server}" in refused.stderr
         running.stop()
     assert guildhall("import", str(file), "--data", str(other)).returncode == 0
     again = guildhall("import", str(file), "--data", str(other))
@@ -182,11 +186,29 @@ def test_a_hall_that_goes_away_is_said_in_a_sentence_and_the_game_goes_on_later(
                 first.process.wait()
             return ""
 
-        gone = sit_down(["arcane-alley", *there, *first.there], kill_the_hall)
+        gone = sit_down(["arcane-alley", *there, "--patience", "2", *first.there], kill_the_hall)
     assert gone.exit_code == 1 and gone.text.count("No hall answers") == 1 and "Traceback" not in gone.text
     with running_hall(tmp_path) as second:
         back = sit_down(["--resume", game_id(gone), *there[:2], *second.there])
     assert back.exit_code == 0 and "Final standing" in back.text
+
+
+def test_a_hall_that_comes_back_is_waited_for(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as halls:
+        first = halls.enter_context(running_hall(tmp_path))
+
+        def restart(question: str, number: int) -> str:
+            if number == 3:
+                first.process.kill()
+                first.process.wait()
+                port = first.server.rpartition(":")[2]
+                later = threading.Timer(3.0, lambda: halls.enter_context(running_hall(tmp_path, port)))
+                later.start()
+            return ""
+
+        screen = sit_down(["arcane-alley", "--name", "Zoe", "--no-powers", *first.there], restart)
+    assert screen.exit_code == 0 and "Final standing" in screen.text
+    assert screen.text.count("The hall does not answer.") == screen.text.count("The hall is back.") == 1
 
 
 def test_ctrl_c_leaves_without_a_traceback(hall: RunningHall) -> None:

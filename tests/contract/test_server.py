@@ -24,18 +24,6 @@ async def test_health_answers_for_each_service(tmp_path: Path) -> None:
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
 
 
-async def test_health_says_when_another_hall_serves(tmp_path: Path) -> None:
-    async with (
-        hall(tmp_path) as older,
-        grpc.aio.insecure_channel(f"127.0.0.1:{older.port}") as channel,
-        hall(tmp_path),
-    ):
-        stub = health_pb2_grpc.HealthStub(channel)
-        async for answer in stub.Watch(health_pb2.HealthCheckRequest(service=SERVICES[0])):
-            if answer.status == health_pb2.HealthCheckResponse.NOT_SERVING:
-                break
-
-
 async def test_reflection_lists_and_describes(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel:
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)

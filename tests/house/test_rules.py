@@ -92,3 +92,11 @@ def test_a_rule_that_stands_twice_is_told(house: Path) -> None:
 def test_a_rule_without_behaviour_may_have_a_test() -> None:
     rule = Rule("CH-03", "chess", "Box", "the board has two colours", behaves=False)
     assert judge([rule], {}) == judge([rule], {"CH-03": ["test_board"]}) == []
+
+
+def test_an_id_may_name_a_series() -> None:
+    lines = "- **CH-D01** [Variant] a rule\n- **CH-AD10** [name = one | other] a ruling\n- CH-D2 [Variant] not bold\n"
+    first, ruling, fault = parse("chess", lines)
+    assert isinstance(first, Rule) and isinstance(ruling, Rule)
+    assert (first.id, ruling.id, ruling.place) == ("CH-D01", "CH-AD10", "name = one | other")
+    assert fault == "chess/RULES.md:3 is not of the form `- **AA-41** [place in the book] text`"

@@ -187,6 +187,21 @@ def test_a_hall_is_blinded_wherever_a_place_stands_and_the_truth_stays() -> None
     assert [sort for sort, _ in places(hall, Hall)] == ["cards", "hand", "hand", "cards", "cards", "open"]
 
 
+class Extended(Struct, array_like=True):
+    seats: list[Seat]
+    extra: Seat | None
+    plain: int | None = None
+
+
+@pytest.mark.parametrize("extra", [None, Seat(9, [7])])
+def test_a_part_that_a_game_may_do_without_is_blinded_too(extra: Seat | None) -> None:
+    hall = Extended([Seat(1, [6])], extra)
+    hidden = None if extra is None else Seat(9, [0])
+    assert blinder(Extended)(hall, 0) == Extended([Seat(1, [0])], hidden)
+    assert glancer(Extended)(hall, None).extra == hidden
+    assert [cards for _, cards in places(hall, Extended)] == [[6]] + ([] if extra is None else [[7]])
+
+
 class Talkative(Struct, array_like=True):
     deck: Cards
     rounds: int

@@ -6,7 +6,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guildhall.kernel.families import Family, Limit, Slot
+from guildhall.kernel.families import Family, Limit, Slot, received, sent
+from guildhall.kernel.v1 import structs as kernel_v1
 from tests.kernel.tiny.build import structs as t
 
 VALUES = (0, 1, 2, 3)
@@ -85,3 +86,9 @@ def test_many_slots_that_can_only_be_empty_do_not_stall_the_listing() -> None:
     empty = tuple(Slot(f"empty {n}", (0,)) for n in range(8))
     family = Family(t.Arrange, "places", (*fillable, *empty), 24, 32)
     assert [sum(command.places) for command in family.commands()] == [24]
+
+
+@given(families)
+def test_a_family_comes_over_the_wire_as_it_was(family: Family) -> None:
+    told = kernel_v1.encode_Family(sent(family, t.COMMAND_NAMES))
+    assert received(kernel_v1.decode_Family(told), t.COMMAND_TYPES) == family

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from guildhall.log.errors import BadValue, LogUnreadable
 from guildhall.log.fold import Effective, FoldState, Verdict
-from guildhall.log.memory import MemoryBroker
+from guildhall.log.memory import Faults, MemoryBroker
 from guildhall.log.port import BEGINNING, CLAIM_KEY, Claim, Entry, Log, Position, ProducerRecord
 from guildhall.log.reader import fold_to_end
 from guildhall.log.recovery import Store, open_store, recover
@@ -25,6 +25,7 @@ from guildhall.log.snapshots import (
 )
 from guildhall.log.values import encode_claim, encode_entry
 from guildhall.log.writer import Writer
+from guildhall.telemetry.metrics import REGISTRY
 from tests.log.virtual_time import run
 
 SCHEMA = "schema"
@@ -53,6 +54,9 @@ def position(offset: int) -> Position:
     return Position(offset, CLAIM_BEFORE[offset])
 
 
+UNREADABLE = b"unreadable"
+
+
 @dataclass
 class Reader:
     """A game's state is the list of its seqs."""
@@ -62,6 +66,8 @@ class Reader:
     effective: list[tuple[str, int]] = field(default_factory=list)
 
     def restore(self, name: str, snapshot: Snapshot) -> None:
+        if snapshot.state == UNREADABLE:
+            raise BadValue("told to be unreadable")
         self.games[name] = list(snapshot.state)
         self.restored[name] = snapshot.seq
 
@@ -85,8 +91,10 @@ async def written(log: Log) -> Store:
     return store
 
 
-async def put_snapshot(store: Store, name: str, seq: int, offset: int, schema: str = SCHEMA) -> None:
-    snapshot = Snapshot(seq, position(offset), bytes(range(1, seq + 1)))
+async def put_snapshot(
+    store: Store, name: str, seq: int, offset: int, schema: str = SCHEMA, *, readable: bool = True
+) -> None:
+    snapshot = Snapshot(seq, position(offset), bytes(range(1, seq + 1)) if readable else UNREADABLE)
     await store.snapshots.put(0, snapshot_key(name, schema), encode(snapshot))
 
 
@@ -192,6 +200,41 @@ async def test_a_marker_beyond_the_checkpoint_waits_for_the_fold(log: Log) -> No
     check(*await recovered(store))
 
 
+async def test_a_game_that_leaves_the_checkpoint_during_a_start_is_known_by_its_marker() -> None:
+    faults = Between()
+    broker = MemoryBroker()
+    store = await written(broker.log())
+    reading = await open_store(broker.log(faults), "test", 1)
+    await put_checkpoint(store, 8)
+
+    async def finish() -> None:
+        await store.markers.put(0, "b", encode(Marker(2, 6, b"kept")))
+        await put_checkpoint(store, 8, without=("b",))
+
+    for request in range(8):
+        faults.requests, faults.when, faults.what = 0, request, finish
+        _, state = await recovered(reading)
+        assert state.seqs == SEQS_BEFORE[-1], request
+        assert faults.requests > request or request >= 4
+        await put_checkpoint(store, 8)
+        await store.markers.put(0, "b", None)
+
+
+class Between(Faults):
+    """Has something happen just before one of a reader's requests."""
+
+    requests = 0
+    when = -1
+
+    async def request(self, topic: str, partition: int) -> None:
+        if self.requests == self.when:
+            await self.what()
+        self.requests += 1
+
+    async def what(self) -> None:
+        """Nothing yet."""
+
+
 async def test_an_unreadable_marker_means_folding_everything(log: Log) -> None:
     store = await written(log)
     await store.markers.put(0, "b", b"\xc1 unreadable")
@@ -232,18 +275,40 @@ offsets = st.integers(0, len(LOG))
 snapshots = st.dictionaries(st.sampled_from("abc"), offsets)
 
 
-@given(offsets, snapshots)
-def test_any_checkpoint_with_any_snapshots_leads_to_the_same(at: int, taken: dict[str, int]) -> None:
+@given(offsets, snapshots, st.sets(st.sampled_from("abc")))
+def test_any_checkpoint_with_any_snapshots_leads_to_the_same(
+    at: int, taken: dict[str, int], unreadable: set[str]
+) -> None:
+    """Also with snapshots that only whoever folds the events finds to be unreadable."""
+
     async def whole() -> tuple[Reader, FoldState]:
         store = await written(MemoryBroker().log())
         for name, offset in taken.items():
             seq = SEQS_BEFORE[offset].get(name, 0)
             if seq:
-                await put_snapshot(store, name, seq, offset)
+                await put_snapshot(store, name, seq, offset, readable=name not in unreadable)
         await put_checkpoint(store, at)
         return await recovered(store)
 
     check(*run(whole()))
+
+
+@pytest.mark.parametrize("what", ["snapshot", "checkpoint", "marker"])
+@pytest.mark.parametrize("outside", [True, False])
+async def test_a_stored_state_that_cannot_be_read_is_counted(log: Log, what: str, outside: bool) -> None:
+    store = await written(log)
+    before = REGISTRY.get_sample_value("guildhall_unreadable_states_total", {"topic": what}) or 0.0
+    match what, outside:
+        case "snapshot", True:
+            await store.snapshots.put(0, snapshot_key("a", SCHEMA), b"junk")
+        case "snapshot", False:
+            await put_snapshot(store, "a", 2, 5, readable=False)
+        case "checkpoint", _:
+            await store.checkpoints.put(0, checkpoint_key(0), b"junk")
+        case "marker", _:
+            await store.markers.put(0, "b", b"junk")
+    check(*await recovered(store))
+    assert REGISTRY.get_sample_value("guildhall_unreadable_states_total", {"topic": what}) == before + 1
 
 
 @given(

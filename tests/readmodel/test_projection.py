@@ -6,6 +6,7 @@ import zlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -171,10 +172,10 @@ async def test_a_record_that_cannot_be_folded_stops_its_game_alone_and_goes_on_a
     keys = Keys(RULES.game, partition_of(victim, PARTITIONS))
     from services.projection import games
 
-    def old_code(rules: object, game: object, body: bytes, digest: bytes) -> object:
+    def old_code(rules: Any, game: Any, body: bytes, digest: bytes) -> Any:
         if digest + body == table.bodies[victim][2]:
             raise games.Unfoldable("event of an unknown type")
-        return whole(rules, game, body, digest)  # type: ignore[arg-type]
+        return whole(rules, game, body, digest)
 
     whole = games.fold
     monkeypatch.setattr(games, "fold", old_code)

@@ -18,7 +18,7 @@ from guildhall.kernel.decide import Decided
 from guildhall.kernel.game import Game
 from guildhall.kernel.redact import redact
 from guildhall.kernel.rules import Rules
-from guildhall.kernel.v1.structs import GameCreated, Undone
+from guildhall.kernel.v1.structs import GameCreated, Restored, Undone
 from tests.suites.subject import Subject, begin, play
 
 encode = msgspec.msgpack.encode
@@ -41,7 +41,7 @@ class Watchers:
     def see(self, event: Any) -> None:
         """Apply one event to the truth and, redacted, to each viewer's hall; compare."""
         change = self.rules.evolve.get(type(event))
-        if type(event) is Undone:
+        if type(event) in (Undone, Restored):
             self.truth = self.rules.decode_state(event.state)[0]
             self.halls = {v: self._own(self.truth, v) for v in self.viewers}
             return

@@ -134,10 +134,12 @@ def deal_anew(subject: Subject, game: Game, viewer: int | None, random: Random) 
         if front(card) and not card & bit
     ]
     moved = random.sample(hidden, random.choice((len(hidden), len(hidden), max(1, len(hidden) // 4)))) if hidden else []
-    fronts = [front(cards[i]) for cards, i in moved]
-    random.shuffle(fronts)
-    for (cards, i), dealt in zip(moved, fronts, strict=True):
-        cards[i] = cards[i] & ~FRONT | dealt
+    for kind in {subject.alike(cards[i]) for cards, i in moved}:
+        alike = [(cards, i) for cards, i in moved if subject.alike(cards[i]) == kind]
+        fronts = [front(cards[i]) for cards, i in alike]
+        random.shuffle(fronts)
+        for (cards, i), dealt in zip(alike, fronts, strict=True):
+            cards[i] = cards[i] & ~FRONT | dealt
     for sort, cards in places(hall, game.rules.hall):
         if sort == "hand":
             cards.sort()
@@ -156,6 +158,12 @@ def answer_anew(game: Game, viewer: int | None, random: Random) -> None:
     assert isinstance(frame, Together)
     for seat in list(frame.answers):
         if seat != viewer:
-            options = game.list_for(frame, seat)
-            command = random.choice(options.commands)
+            command = random.choice(answers_of(game, frame, seat, random))
             frame.answers = {**frame.answers, seat: game.rules.wire.encode_command(command)}
+
+
+def answers_of(game: Game, frame: Together, seat: int, random: Random) -> list[Any]:
+    """Answers that a seat could have given: every single one, and a few of each family."""
+    commands, families = game.list_for(frame, seat)
+    members = [member for family in families for _ in range(5) if (member := family.sample(random)) is not None]
+    return [*commands, *members]

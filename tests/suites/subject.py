@@ -29,6 +29,8 @@ class Subject:
     (see Disclosures in the game's RULES.md)."""
     weigh: Callable[[Any], float] = lambda command: 1.0
     """How readily random play picks a command."""
+    alike: Callable[[int], Any] = lambda card: None
+    """What everybody can tell of an unknown card: cards that differ in it are never taken for each other."""
     advice: Callable[[Game, OpenDecision], Any] | None = None
     """A player that knows the game. Random play then follows it most of the time, and reaches what chance does not."""
 

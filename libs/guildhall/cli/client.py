@@ -4,19 +4,24 @@ import asyncio
 import importlib
 import json
 import secrets
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import grpc
 
+from guildhall.kernel.families import received
 from guildhall.rpc.errors import error_info
 
 DEFAULT_SERVER = "127.0.0.1:50051"
 CONNECT_SECONDS = 3.0
 CALL_SECONDS = 20.0
-ATTEMPTS = 6
-"""Tries of a request whose outcome is unknown; the same command_id makes that safe."""
+PATIENCE_SECONDS = 3.0
+"""For how long what nobody answers is tried again; the same command_id makes that safe."""
 FIRST_PAUSE = 0.1
+LAST_PAUSE = 2.0
+WORTH_TELLING = 1.0
+"""Seconds after which a hall that does not answer is spoken of: owners that change take less."""
 TOKENLESS = {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
 
 _OPTIONS = [
@@ -24,6 +29,10 @@ _OPTIONS = [
     ("grpc.keepalive_time_ms", 30_000),
     # This client retries by itself, so that streams and calls wait alike.
     ("grpc.enable_retries", 0),
+    # A hall that is back is to be found soon.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
     ("grpc.service_config", json.dumps({})),
 ]
 
@@ -45,12 +54,55 @@ class NoHall(HallError):
         super().__init__("NO_HALL", grpc.StatusCode.UNAVAILABLE, f"No hall answers at {server}. {hint}")
 
 
+class _Tries:
+    """One request that is tried again and again, from its first failure on for so many seconds."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._began: float | None = None
+        self._pause = FIRST_PAUSE
+
+    @property
+    def seconds(self) -> float:
+        """Since the first failure."""
+        if self._began is None:
+            self._began = time.monotonic()
+        return time.monotonic() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds for which it is tried on."""
+        return max(0.0, self._patience - self.seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether the next try would come too late."""
+        return self.seconds + self._pause > self._patience
+
+    async def pause(self) -> None:
+        """Wait, each time twice as long as before."""
+        await asyncio.sleep(self._pause)
+        self._pause = min(2 * self._pause, LAST_PAUSE)
+
+
 class Client:
     """One subject's connection to the services of one game. Close it when done."""
 
-    def __init__(self, game: str, server: str, token: str) -> None:
-        """`game` as in its package (`arcane_alley`); `server` is host:port."""
+    def __init__(
+        self,
+        game: str,
+        server: str,
+        token: str,
+        patience: float = PATIENCE_SECONDS,
+        tell: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        """`game` as in its package (`arcane_alley`); `server` is host:port; `patience` is for a hall that does not
+        answer, in seconds, and `tell` is told when it is gone and when it is back.
+        """
         self.game = game
+        self._patience = patience
+        self._tell = tell
+        self._gone = False
         self.server = server
         self.wire: Any = importlib.import_module(f"guildhall.{game}.v1.structs")
         self._channel = grpc.aio.insecure_channel(server, options=_OPTIONS)
@@ -83,17 +135,15 @@ class Client:
         """
         request = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
         stub: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = self._channel.unary_unary(self._path(service, method))
-        pause = FIRST_PAUSE
-        for attempt in range(ATTEMPTS):
+        tries = _Tries(self._patience)
+        while True:
             try:
                 answer = await stub(request, metadata=self._metadata, timeout=CALL_SECONDS)
-                return getattr(self.wire, f"decode_{method}Response")(answer)
             except grpc.aio.AioRpcError as error:
-                if error.code() is not grpc.StatusCode.UNAVAILABLE or attempt == ATTEMPTS - 1:
-                    raise self._failed(error) from None
-            await asyncio.sleep(pause)
-            pause *= 2
-        raise AssertionError("the last attempt returns or raises")
+                await self._wait(tries, error)
+            else:
+                self._answers()
+                return getattr(self.wire, f"decode_{method}Response")(answer)
 
     async def create(self, **fields: Any) -> str:
         """Create a game with the fields of CreateGameRequest; its id. Raises HallError."""
@@ -111,7 +161,7 @@ class Client:
         return bytes(answer.yaml.encode())
 
     async def submit(self, game_id: str, decision_id: str, command: Any) -> int:
-        """Answer a decision; the version that this made, or 0 where it had been closed before.
+        """Answer a decision; the version that this made, or 0 where it had been closed before, or the game paused.
 
         Raises HallError for everything else.
         """
@@ -125,7 +175,7 @@ class Client:
                 command=command,
             )
         except HallError as error:
-            if error.reason in ("STALE_DECISION", "GAME_OVER"):
+            if error.reason in ("STALE_DECISION", "GAME_OVER", "GAME_PAUSED"):
                 return 0
             raise
         return int(answer.version)
@@ -147,6 +197,10 @@ class Client:
             raise self._failed(error) from None
         return [(answer.body, answer.hash) for answer in answers]
 
+    def options(self, legal: Any) -> list[Any]:
+        """What a LegalDecision offers: its commands, then its families (kernel.families.Family)."""
+        return [*legal.commands, *(received(family, self.wire.COMMAND_TYPES) for family in legal.families)]
+
     # --- streams
 
     def watch(self, game_id: str) -> AsyncIterator[Any]:
@@ -163,21 +217,35 @@ class Client:
     async def _stream(self, game_id: str, mode: int, after: int | None) -> AsyncIterator[Any]:
         wire = self.wire
         stub = self._stream_of("WatchView")
-        failures = 0
+        tries = _Tries(self._patience)
         while True:
             request = wire.WatchViewRequest(game_id=game_id, mode=int(mode), after_version=after)
             try:
                 async for answer in stub(wire.encode_WatchViewRequest(request), metadata=self._metadata):
                     message = wire.decode_WatchViewResponse(answer)
-                    failures = 0
+                    tries = _Tries(self._patience)
+                    self._answers()
                     after = message.version
                     yield message
                 return
             except grpc.aio.AioRpcError as error:
-                failures += 1
-                if error.code() is not grpc.StatusCode.UNAVAILABLE or failures >= ATTEMPTS:
-                    raise self._failed(error) from None
-            await asyncio.sleep(FIRST_PAUSE * 2**failures)
+                await self._wait(tries, error)
+
+    # --- patience
+
+    async def _wait(self, tries: "_Tries", error: grpc.aio.AioRpcError) -> None:
+        """Wait before a request is tried again. Raises HallError where that is no use, or patience is at an end."""
+        if error.code() is not grpc.StatusCode.UNAVAILABLE or tries.over:
+            raise self._failed(error) from None
+        if tries.seconds >= WORTH_TELLING and not self._gone:
+            self._gone = True
+            self._tell(f"The hall does not answer. It is asked again for {tries.left:.0f} seconds; nothing is lost.")
+        await tries.pause()
+
+    def _answers(self) -> None:
+        if self._gone:
+            self._gone = False
+            self._tell("The hall is back.")
 
     # --- words
 

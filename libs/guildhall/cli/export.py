@@ -1,7 +1,5 @@
 """`guildhall export` and `guildhall import`: a finished game out of one hall and into another."""
 
-import asyncio
-import contextlib
 import secrets
 from pathlib import Path
 from typing import Annotated
@@ -23,9 +21,12 @@ from guildhall.log.port import CLAIM_KEY, Appended, Claim, Entry, EventsTopic, L
 from guildhall.log.reader import fold_to_end
 from guildhall.log.sqlite import open_sqlite
 from guildhall.log.values import encode_claim, encode_entry
+from guildhall.rpc.probe import alive
 
 IMPORTER = "guildhall import"
 """Address of an importer's claim: nobody answers there, so the next hall to start takes over."""
+
+PROBE_SECONDS = 2.0
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +83,7 @@ async def put(log: Log, found: Archive) -> None:
     events = await log.events(topics.events(found.game))
     partition = partition_of(found.game_id, events.partitions)
     state = await _folded(events, partition)
-    if state.owner is not None and await _answers(state.owner.address):
+    if state.owner is not None and await alive(state.owner.address, state.owner.instance, PROBE_SECONDS):
         raise Problem(f"A hall serves this log at {state.owner.address}. Stop it first (Ctrl-C), then import.")
     if found.game_id in state.seqs or found.game_id in state.damaged:
         raise Problem(f"Game {found.game_id} is there already.")
@@ -105,19 +106,3 @@ async def _folded(events: EventsTopic, partition: int) -> FoldState:
     state = FoldState()
     await fold_to_end(events, partition, state, lambda verdict: None)
     return state
-
-
-async def _answers(address: str) -> bool:
-    """Whether somebody listens at host:port."""
-    host, _, port = address.rpartition(":")
-    if not port.isdigit():
-        return False
-    try:
-        async with asyncio.timeout(1.0):
-            _, writer = await asyncio.open_connection(host, int(port))
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
-    return True

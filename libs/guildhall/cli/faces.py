@@ -52,8 +52,8 @@ class Terminal(Protocol):
         """What the component of that name does; None where there is none."""
         ...
 
-    def menu(self, view: Any, kind: str, commands: Sequence[Any], name: Name) -> Menu:
-        """The commands of a decision but Undo as choices."""
+    def menu(self, view: Any, kind: str, options: Sequence[Any], name: Name) -> Menu:
+        """The commands of a decision but Undo, and its families, as choices."""
         ...
 
 
@@ -113,6 +113,13 @@ def chooser(game: str, kind: str, pack: bytes) -> Choose:
         made: Choose = importlib.import_module(f"services.{game}.greedy").Greedy(pack)
         return made
     return RandomChoice(random.Random())
+
+
+def went_back(view: Any) -> str:
+    """What a whole view in a stream of events means: its events cannot be told."""
+    if view.game.paused:
+        return f"An operator has put the game back and paused it: {view.game.paused}"
+    return "A step was taken back."
 
 
 def shown(subject: str) -> str:

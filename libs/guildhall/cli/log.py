@@ -1,78 +1,291 @@
-"""`guildhall log show`: the records of a hall's log, readable."""
+"""`guildhall log show|tail|verify|stats`: a hall's log, on Kafka or in a file, readable."""
 
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from guildhall.cli import faces
+from guildhall.cli import faces, log_stats, log_verify
+from guildhall.cli.kafka_options import (
+    Kafka,
+    KafkaCluster,
+    KafkaConfig,
+    OnKafka,
+    SingleBroker,
+    on_kafka,
+    open_existing,
+)
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
-from guildhall.host.hall import LOG_FILE
 from guildhall.kernel.redact import redact
 from guildhall.kernel.rules import Rules
 from guildhall.kernel.v1.structs import Record, decode_Record
-from guildhall.log import topics
+from guildhall.log.errors import LogUnavailable
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void
-from guildhall.log.port import Entry, Log
+from guildhall.log.port import Log
+from guildhall.log.provision import MissingTopic
 from guildhall.log.reader import fold_to_end
-from guildhall.log.sqlite import open_sqlite
+from guildhall.log.recovery import Store, checkpointed, open_store
+
+POLL_SECONDS = 0.25
+
+Data = Annotated[Path, typer.Option(help="Data directory of a hall on one machine.")]
+Game = Annotated[str | None, typer.Option("--game", help="Only the games of this name, such as arcane-alley.")]
+Events = Annotated[bool, typer.Option("--events", help="Also what each event says, as a spectator may see it.")]
+Secrets = Annotated[
+    bool, typer.Option("--secrets", help="Also what no player may see: seed, hidden items, agenda, draws.")
+]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    group = typer.Typer(help="Look into a hall's log.", no_args_is_help=True)
+    """Add the commands."""
+    group = typer.Typer(
+        help="Look into a hall's log: of one machine (--data), or on Kafka (--kafka).", no_args_is_help=True
+    )
     group.callback()(lambda: None)
-    group.command(name="show")(show)
+    for command in (show, tail, verify, stats):
+        group.command()(command)
     app.add_typer(group, name="log")
 
 
 def show(
     game_id: Annotated[str | None, typer.Argument(help="Only this game's records. Default: all, with claims.")] = None,
-    data: Annotated[Path, typer.Option(help="Data directory of the hall.")] = DEFAULT_DATA,
-    events: Annotated[bool, typer.Option(help="Also what each event says, as a spectator may see it.")] = False,
-    secrets: Annotated[
-        bool, typer.Option(help="Also what no player may see: seed, hidden items, agenda, draws.")
-    ] = False,
+    data: Data = DEFAULT_DATA,
+    kafka: Kafka = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+    game: Game = None,
+    events: Events = False,
+    secrets: Secrets = False,
 ) -> None:
     """Print the records of a hall's log: offset, what the fold makes of it, version, whose command, events.
 
     The hall may be running. A record is void if another instance had claimed the partition, or its version is not next.
     """
-    run(_show(game_id, data, events or secrets, secrets))
+    there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    run(_show(there, data, game, game_id, _liner(events or secrets, secrets)))
 
 
-async def _show(game_id: str | None, data: Path, events: bool, secrets: bool) -> None:
-    path = data / LOG_FILE
-    if not path.exists():
-        raise Problem(f"There is no log {path}.")
-    log = open_sqlite(path)
+def tail(
+    game_id: Annotated[str | None, typer.Argument(help="Only this game's records.")] = None,
+    data: Data = DEFAULT_DATA,
+    kafka: Kafka = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+    game: Game = None,
+    events: Events = False,
+    secrets: Secrets = False,
+    last: Annotated[int, typer.Option(min=0, help="First the newest so many of each partition; reads all.")] = 0,
+) -> None:
+    """Print records as they come, until Ctrl-C."""
+    there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    run(_tail(there, data, game, game_id, _liner(events or secrets, secrets), last))
+
+
+def verify(
+    data: Data = DEFAULT_DATA,
+    kafka: Kafka = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+    game: Game = None,
+) -> None:
+    """Check a whole log: that every record can be read, every game's hash chain, fold and luck, and that the stored
+    states are those of the events. Exit code 1 if anything is wrong; games that operators have put back are told.
+    """
+    there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    run(_verify(there, data, game))
+
+
+def stats(
+    data: Data = DEFAULT_DATA,
+    kafka: Kafka = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+    game: Game = None,
+) -> None:
+    """Count what a log holds: records by what the fold makes of them, claims, games by how they stand."""
+    there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    run(_stats(there, data, game))
+
+
+# --- the games of a log
+
+
+@asynccontextmanager
+async def opened(there: OnKafka | None, data: Path) -> AsyncIterator[tuple[Log, str]]:
+    """A log that is there, and where it is. Raises Problem, LogError."""
+    log, where = open_existing(there, data)
     try:
-        shown = 0
-        for game in faces.games():
-            shown += await _show_game(log, faces.rules(game), game_id, events, secrets)
+        yield log, where
     finally:
         await log.close()
+
+
+async def stores(log: Log, game: str | None) -> list[tuple[Rules, Store]]:
+    """Each game that the log has topics of, or that one. Raises Problem, LogError, typer.BadParameter."""
+    found: list[tuple[Rules, Store]] = []
+    missing: MissingTopic | None = None
+    for name in faces.games() if game is None else [faces.game_name(game)]:
+        try:
+            found.append((faces.rules(name), await open_store(log, name)))
+        except MissingTopic as error:
+            missing = error
+    if not found and missing is not None:
+        raise missing
+    return found
+
+
+# --- the commands
+
+Liner = Callable[[Rules, Verdict], list[str]]
+
+
+def _liner(events: bool, secrets: bool) -> Liner:
+    return lambda rules, verdict: lines(rules, verdict, events=events, secrets=secrets)
+
+
+async def _show(there: OnKafka | None, data: Path, game: str | None, game_id: str | None, liner: Liner) -> None:
+    shown = 0
+    async with opened(there, data) as (log, _):
+        for rules, store in await stores(log, game):
+            for partition in range(store.events.partitions):
+                printer = _Printer(rules, store, partition, game_id, liner)
+                await fold_to_end(store.events, partition, FoldState(), printer.told)
+                shown += printer.printed
     if game_id is not None and not shown:
         raise Problem(f"The log holds no record of game {game_id!r}.")
 
 
-async def _show_game(log: Log, rules: Rules, game_id: str | None, events: bool, secrets: bool) -> int:
-    """Print one game's topic; how many records were printed."""
-    topic = await log.events(topics.events(rules.game))
-    shown = 0
-    for partition in range(topic.partitions):
-        verdicts: list[Verdict] = []
-        await fold_to_end(topic, partition, FoldState(), verdicts.append)
-        wanted = [verdict for verdict in verdicts if game_id is None or _key(verdict) == game_id]
-        if wanted:
-            typer.echo(f"{topic.name}, partition {partition}")
-        for verdict in wanted:
-            for line in lines(rules, verdict, events=events, secrets=secrets):
+class _Printer:
+    """Prints the records of one partition, under its name."""
+
+    def __init__(self, rules: Rules, store: Store, partition: int, game_id: str | None, liner: Liner) -> None:
+        self._rules = rules
+        self._heading = f"{store.events.name}, partition {partition}"
+        self._game_id = game_id
+        self._liner = liner
+        self.printed = 0
+
+    def told(self, verdict: Verdict) -> None:
+        if self._game_id is None or _key(verdict) == self._game_id:
+            if not self.printed:
+                typer.echo(self._heading)
+            self.printed += 1
+            for line in self._liner(self._rules, verdict):
                 typer.echo(line)
-        shown += len(wanted)
-    return shown
+
+
+class _Tail:
+    """One partition that is followed."""
+
+    def __init__(
+        self, rules: Rules, store: Store, partition: int, state: FoldState, game_id: str | None, liner: Liner
+    ) -> None:
+        self._rules = rules
+        self._topic = store.events
+        self._partition = partition
+        self._state = state
+        self._game_id = game_id
+        self._liner = liner
+
+    async def catch_up(self, last: int) -> None:
+        """Fold what is there, and print the newest records of it."""
+        newest: deque[Verdict] = deque(maxlen=last)
+        await fold_to_end(
+            self._topic,
+            self._partition,
+            self._state,
+            lambda verdict: newest.append(verdict) if self._wanted(verdict) else None,
+        )
+        for verdict in newest:
+            self._print(verdict)
+
+    async def read_on(self) -> None:
+        """Print what has come since."""
+        await fold_to_end(
+            self._topic,
+            self._partition,
+            self._state,
+            lambda verdict: self._print(verdict) if self._wanted(verdict) else None,
+        )
+
+    def _wanted(self, verdict: Verdict) -> bool:
+        return self._game_id is None or _key(verdict) == self._game_id
+
+    def _print(self, verdict: Verdict) -> None:
+        for line in self._liner(self._rules, verdict):
+            typer.echo(f"{self._rules.game.replace('_', '-')}/{self._partition} {line}")
+
+
+async def _tail(
+    there: OnKafka | None, data: Path, game: str | None, game_id: str | None, liner: Liner, last: int
+) -> None:
+    async with opened(there, data) as (log, where):
+        tails: list[_Tail] | None = None
+        reachable = True
+        while True:
+            try:
+                if tails is None:
+                    tails = await _tails(log, game, game_id, liner, last)
+                    typer.echo(f"Following {len(tails)} partitions of {where}; Ctrl-C ends it.", err=True)
+                for each in tails:
+                    await each.read_on()
+                if not reachable:
+                    typer.echo("The log can be reached again.", err=True)
+                reachable = True
+            except LogUnavailable as error:
+                if reachable:
+                    typer.echo(f"The log cannot be reached now ({error}); trying again.", err=True)
+                reachable = False
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def _tails(log: Log, game: str | None, game_id: str | None, liner: Liner, last: int) -> "list[_Tail]":
+    """Every partition, folded to its end, its newest records printed. Raises Problem, LogError."""
+    found = []
+    for rules, store in await stores(log, game):
+        for partition in range(store.events.partitions):
+            # What is to be printed may lie before the checkpoint, and only the fold tells what counts.
+            state = FoldState() if last else await checkpointed(store, partition)
+            found.append(_Tail(rules, store, partition, state, game_id, liner))
+            await found[-1].catch_up(last)
+    return found
+
+
+async def _verify(there: OnKafka | None, data: Path, game: str | None) -> None:
+    problems = 0
+    async with opened(there, data) as (log, where):
+        for rules, store in await stores(log, game):
+            found = await log_verify.verify(rules, store)
+            for line in found.notes:
+                typer.echo(line)
+            for line in found.problems:
+                typer.echo(line, err=True)
+            problems += len(found.problems)
+            typer.echo(found.summary)
+    if problems:
+        raise Problem(f"{where}: {problems} {'problem' if problems == 1 else 'problems'}.")
+    typer.echo(f"{where} is whole.")
+
+
+async def _stats(there: OnKafka | None, data: Path, game: str | None) -> None:
+    async with opened(there, data) as (log, where):
+        typer.echo(where)
+        for rules, store in await stores(log, game):
+            for line in await log_stats.stats(rules, store):
+                typer.echo(line)
+
+
+# --- one record in words
 
 
 def _key(verdict: Verdict) -> str | None:
@@ -92,23 +305,35 @@ def lines(rules: Rules, verdict: Verdict, *, events: bool, secrets: bool) -> lis
         case Void(offset=offset, aggregate_id=key, entry=entry, reason=reason):
             return [f"{offset:>7}  void ({reason.value}) {key} version {entry.seq}, under claim {entry.claim}"]
         case Effective(offset=offset, aggregate_id=key, entry=entry):
-            return _entry_lines(rules, offset, key, entry, events, secrets)
+            return _entry_lines(rules, offset, key, entry.seq, entry.claim, entry.hash, entry.body, events, secrets)
 
 
-def _entry_lines(rules: Rules, offset: int, key: str, entry: Entry, events: bool, secrets: bool) -> list[str]:
+def _entry_lines(
+    rules: Rules,
+    offset: int,
+    key: str,
+    seq: int,
+    claim: int,
+    digest: bytes,
+    body: bytes,
+    events: bool,
+    secrets: bool,
+) -> list[str]:
     try:
-        record = decode_Record(entry.body)
+        record = decode_Record(body)
         told = [rules.wire.decode_event(event) for event in record.events]
     except ValueError as error:
-        return [f"{offset:>7}  {key} version {entry.seq}: UNREADABLE: {error}"]
+        return [f"{offset:>7}  {key} version {seq}: UNREADABLE: {error}"]
     at = datetime.fromtimestamp(record.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
     who = ", ".join(f"{ref.subject} ({ref.command_id})" for ref in record.commands)
     seat = "" if record.seat is None else f" seat {record.seat}"
     names = ", ".join(type(event).__name__ for event in told)
     written = [
-        f"{offset:>7}  {key} version {record.seq}, claim {entry.claim}, {at},{seat} {who}",
-        f"         hash {entry.hash.hex()[:16]}…, {len(entry.body)} bytes: {names}",
+        f"{offset:>7}  {key} version {record.seq}, claim {claim}, {at},{seat} {who}",
+        f"         hash {digest.hex()[:16]}…, {len(body)} bytes: {names}",
     ]
+    # What operators did is told with their words: that is what the record is for.
+    written += [f"         because: {event.why}" for event in told if getattr(event, "why", "")]
     if events:
         written += [f"           {event!r}" for event in _visible(rules, told, secrets)]
     written += [f"         asks seat {asked.seat}: {asked.kind}" for asked in record.open_decisions]

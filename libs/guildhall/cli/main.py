@@ -5,7 +5,9 @@ from importlib.util import find_spec
 
 import typer
 
-COMMANDS = ("serve", "play", "watch", "token", "verify", "export", "log", "topics")
+from guildhall.telemetry import logs
+
+COMMANDS = ("serve", "play", "watch", "token", "verify", "export", "game", "owners", "log", "topics")
 """Modules of this package, in the order of `guildhall --help`."""
 
 app = typer.Typer(
@@ -15,6 +17,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def configure() -> None:
+    """An event-sourced game server for heavy board games."""
+    # Standard output is for what was asked for.
+    logs.configure("console")
+
 
 for name in COMMANDS:
     if find_spec(f"guildhall.cli.{name}") is not None:

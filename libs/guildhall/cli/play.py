@@ -61,6 +61,9 @@ def play(
     resume: Annotated[str | None, typer.Option(help="Id of a game that you left: go on there.")] = None,
     server: Annotated[str, typer.Option(help="Where the hall listens, host:port.")] = DEFAULT_SERVER,
     data: Annotated[Path, typer.Option(help="Data directory of the hall: its key signs your token.")] = DEFAULT_DATA,
+    patience: Annotated[
+        float, typer.Option(min=0.0, help="Seconds for which a hall that does not answer is asked again.")
+    ] = 120.0,
 ) -> None:
     """Play a game in this terminal against bots. Start a hall first, in another terminal: make run."""
     chosen = faces.game_name(game)
@@ -78,7 +81,7 @@ def play(
     me = name or default_name()
     if me.startswith(f"{BOT}/"):
         raise typer.BadParameter(f"names that begin with {BOT}/ are the bots'", param_hint="--name")
-    run(_play(chosen, players, bots, me, wanted, resume, server, data))
+    run(_play(chosen, players, bots, me, wanted, resume, server, data, patience))
 
 
 def _pairs(texts: list[str] | None, where: str) -> dict[str, str]:
@@ -115,13 +118,14 @@ async def _play(
     resume: str | None,
     server: str,
     data: Path,
+    patience: float,
 ) -> None:
     scopes = ["play", "seat"] + (["operate"] if wanted["seed"] else [])
     console = Console(highlight=False)
     client = Client(game, server, "")
     await client.ready()
     await client.close()
-    async with Client(game, server, dev_token(data, me, scopes)) as client:
+    async with Client(game, server, dev_token(data, me, scopes), patience, console.print) as client:
         if resume is None:
             seats = faces.rules(game).seats
             count = players if players is not None else min(max(3, seats[0]), seats[-1])
@@ -138,7 +142,7 @@ async def _play(
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
-                    _bot(game, server, dev_token(data, seat.subject, ["play"]), game_id, seat.subject, pack)
+                    _bot(game, server, dev_token(data, seat.subject, ["play"]), game_id, seat.subject, pack, patience)
                 )
                 for seat in view.game.seats
                 if seat.subject.startswith(f"{BOT}/")
@@ -150,10 +154,10 @@ async def _play(
                     task.cancel()
 
 
-async def _bot(game: str, server: str, token: str, game_id: str, subject: str, pack: bytes) -> None:
+async def _bot(game: str, server: str, token: str, game_id: str, subject: str, pack: bytes, patience: float) -> None:
     """One bot, a client of its own."""
     kind = subject.split("/")[1]
-    async with Client(game, server, token) as client:
+    async with Client(game, server, token, patience) as client:
         await play_bot(client, game_id, faces.chooser(game, kind, pack))
 
 
@@ -199,7 +203,7 @@ class Table:
             sentences = self._teller.tell(message.version, message.events.events)
         elif message.view is not None:
             self._teller.look(message.version, message.view)
-            sentences = ["A step was taken back."]
+            sentences = [faces.went_back(message.view)]
         self._log += sentences
         if message.version > self._begun or self._begun <= 1:
             for sentence in sentences:
@@ -218,18 +222,21 @@ class Table:
             if command is None:
                 return
             try:
-                await self._client.submit(self._game_id, legal.decision.id, command)
+                accepted = await self._client.submit(self._game_id, legal.decision.id, command)
+                paused = "" if accepted else (await self._client.view(self._game_id)).game.paused
             except HallError as error:
                 if error.reason in ("NO_HALL", "INTERNAL"):
                     raise
                 self._console.print(f"[red]{escape(str(error))}[/red]")
                 continue
-            return
+            if not paused:
+                return
+            self._console.print(f"[red]An operator has paused the game: {escape(paused)}[/red]")
 
     async def _choose(self, legal: Any, view: Any) -> Any:
         """The command that the player chooses; None where the seat was given up."""
         undo = next((command for command in legal.commands if type(command) is Undo), None)
-        top = self._terminal.menu(view, legal.decision.kind, legal.commands, shown)
+        top = self._terminal.menu(view, legal.decision.kind, self._client.options(legal), shown)
         menu = top
         while True:
             self._show(menu, back=menu is not top, undo=undo is not None)

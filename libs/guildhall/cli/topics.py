@@ -6,17 +6,23 @@ import typer
 from confluent_kafka.admin import AdminClient
 
 from guildhall.cli import faces
+from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.problems import Problem, run
 from guildhall.log.kafka_client import Connection
+from guildhall.log.kafka_home import Home
 from guildhall.log.port import DEFAULT_PARTITIONS
 from guildhall.log.provision import Provisioning, Topic, hall_topics
 
 _REQUEST_SECONDS = 10.0
 
-Bootstrap = Annotated[str, typer.Option(help="Kafka's address: host:port[,host:port…].")]
-SingleBroker = Annotated[
-    bool,
-    typer.Option("--single-broker-not-durable", help="Take a cluster of one broker, for development: its disk is all."),
+Bootstrap = Annotated[
+    str,
+    typer.Option(
+        "--kafka",
+        "--bootstrap",
+        envvar="GUILDHALL_KAFKA_BOOTSTRAP",
+        help="Kafka's address: host:port[,host:port…].",
+    ),
 ]
 
 
@@ -30,34 +36,58 @@ def register(app: typer.Typer) -> None:
 
 def apply(
     bootstrap: Bootstrap,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
     partitions: Annotated[
         int, typer.Option(min=1, max=1024, help="Of topics that are made now; it can never be changed.")
     ] = DEFAULT_PARTITIONS,
     single_broker_not_durable: SingleBroker = False,
 ) -> None:
     """Make the topics that are missing, and set right those that could lose events."""
-    run(_apply(_provisioning(bootstrap, single_broker_not_durable), hall_topics(faces.games(), partitions)))
+    there = OnKafka(bootstrap, kafka_config, kafka_cluster, single_broker_not_durable)
+    run(_apply(there, hall_topics(faces.games(), partitions)))
 
 
-def check(bootstrap: Bootstrap, single_broker_not_durable: SingleBroker = False) -> None:
+def check(
+    bootstrap: Bootstrap,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+) -> None:
     """Say what is wrong with the topics and what to change; exit code 1 if anything is."""
-    run(_check(_provisioning(bootstrap, single_broker_not_durable), hall_topics(faces.games())))
+    there = OnKafka(bootstrap, kafka_config, kafka_cluster, single_broker_not_durable)
+    run(_check(there, hall_topics(faces.games())))
 
 
-async def _apply(provisioning: Provisioning, wanted: list[Topic]) -> None:
+async def _apply(there: OnKafka, wanted: list[Topic]) -> None:
+    provisioning = _provisioning(there)
+    Home(there.cluster or "").check(there.bootstrap, await provisioning.cluster_id())
     for line in await provisioning.apply(wanted):
         typer.echo(line)
+    await _check_cluster(there)
     typer.echo(f"{len(wanted)} topics are as they should be.")
 
 
-async def _check(provisioning: Provisioning, wanted: list[Topic]) -> None:
+async def _check(there: OnKafka, wanted: list[Topic]) -> None:
+    provisioning = _provisioning(there)
+    Home(there.cluster or "").check(there.bootstrap, await provisioning.cluster_id())
     if problems := await provisioning.check(wanted):
         raise Problem("\n".join(problems))
+    await _check_cluster(there)
     typer.echo(f"{len(wanted)} topics are as they should be.")
 
 
-def _provisioning(bootstrap: str, single_broker_not_durable: bool) -> Provisioning:
-    if single_broker_not_durable:
+def _provisioning(there: OnKafka) -> Provisioning:
+    if there.single_broker_not_durable:
         typer.echo("One broker, so the log is not durable: its disk is all there is.", err=True)
-    admin = AdminClient(Connection(bootstrap).admin())
-    return Provisioning(admin, single_broker_not_durable, _REQUEST_SECONDS)
+    admin = AdminClient(Connection(there.bootstrap, client=there.settings()).admin())
+    return Provisioning(admin, there.single_broker_not_durable, _REQUEST_SECONDS)
+
+
+async def _check_cluster(there: OnKafka) -> None:
+    """That the topics are this cluster's own; from the first time on they remember it. Raises `WrongCluster`."""
+    log = there.open()
+    try:
+        await log.check_home()
+    finally:
+        await log.close()

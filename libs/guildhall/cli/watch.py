@@ -54,7 +54,7 @@ async def _plain(client: Client, game_id: str, console: Console) -> None:
                 console.print(sentence, markup=False)
         elif message.view is not None:
             teller.look(message.version, message.view)
-            console.print("A step was taken back.")
+            console.print(faces.went_back(message.view), markup=False)
     view = await client.view(game_id)
     terminal = faces.terminal(client.game, await faces.pack_of(client, view))
     console.print(terminal.draw(view, shown, console.width))
@@ -72,7 +72,7 @@ async def _live(client: Client, game_id: str, console: Console) -> None:
                 told += teller.tell(message.version, message.events.events)
             elif message.view is not None:
                 teller.look(message.version, message.view)
-                told.append("A step was taken back.")
+                told.append(faces.went_back(message.view))
             if message.version >= newest:
                 view = await client.view(game_id, message.version)
                 last = Text("\n".join(told[-LAST:]), style="dim")

@@ -3,11 +3,9 @@
 from guildhall.kernel.refusal import Refusal
 from guildhall.log.errors import (
     Busy,
-    Closed,
     InFlight,
     LogError,
     LogUnavailable,
-    NotOwner,
     Quarantined,
 )
 from guildhall.rpc.errors import Failure
@@ -23,6 +21,7 @@ _FIELDS = {
     "UNKNOWN_RULING": "rulings",
     "INVALID_RULING": "rulings",
     "INVALID_COMMAND_ID": "command_id",
+    "INVALID_WHY": "why",
 }
 """The request's field that a refusal is about."""
 
@@ -36,19 +35,14 @@ def refused(refusal: Refusal, **metadata: str) -> Failure:
 
 
 def log_failed(error: LogError) -> Failure:
-    """What the log's error means for a request."""
+    """What the log's error means for a request; `Partition.failed` knows those that tell of other owners."""
     match error:
         case Busy():
             return Failure("LOG_BUSY", "The log's queue is full; nothing was done.")
-        case NotOwner(owner=owner):
-            metadata = {"owner": owner.address} if owner is not None else {}
-            return Failure("NOT_OWNER", "Another hall serves this game now; send the same again there.", metadata)
         case Quarantined():
             return quarantined()
         case InFlight() | LogUnavailable():
             return Failure("LOG_UNAVAILABLE", "The log cannot be reached now; send the same again.")
-        case Closed() if error.__cause__ is None:
-            return shutting_down()
         case _:
             return Failure("LOG_UNAVAILABLE", "The log failed; it has been reported.")
 

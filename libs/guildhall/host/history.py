@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 
-from guildhall.kernel.fold import fold
+from guildhall.kernel.fold import Unfoldable, follow
 from guildhall.kernel.game import Game, restore
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogUnreadable
@@ -28,12 +28,13 @@ class History:
         self._states: OrderedDict[tuple[str, int], bytes] = OrderedDict()
 
     async def records(self, partition: int, game_id: str, offsets: Sequence[int]) -> list[tuple[bytes, bytes]]:
-        """(body, hash) of the records at these offsets, which are the game's own, ascending.
+        """(body, hash) of the records at these offsets, the game's own, ascending, as `HostedGame` keeps them.
 
         Raises `LogError`.
         """
         if not offsets:
             return []
+        offsets = [max(offset, ~offset) for offset in offsets]
         first, span = offsets[0], offsets[-1] - offsets[0] + 1
         if span <= 4 * len(offsets):
             wanted = set(offsets)
@@ -56,25 +57,50 @@ class History:
         return pairs
 
     async def at(self, partition: int, game_id: str, offsets: Sequence[int], version: int) -> Game:
-        """The game at that version, one of 1 to `len(offsets)`; the caller's own. Raises `LogError`, Unfoldable.""" ""
+        """The game at that version, one of 1 to `len(offsets)`; the caller's own. Raises `LogError`, Unfoldable."""
         game = self._nearest(game_id, version)
         done = game.version if game is not None else 0
         async for state, _ in self.fold_on(partition, game_id, offsets, game, done + 1, version):
             game = state
             if game.version % EVERY == 0:
                 self._remember(game_id, game)
-        assert game is not None
+        if game is None or game.lost:
+            raise Unfoldable(f"version {version} cannot be folded")
         return game
+
+    async def reread(self, partition: int, game_id: str, offsets: Sequence[int]) -> tuple[Game, int]:
+        """The game as its records alone tell it, over those that cannot be folded, and its newest version that can be.
+
+        Where they differ the game has hall and agenda of that version. Raises `LogError`, Unfoldable where even the
+        first cannot be.
+        """
+        game: Game | None = None
+        whole = 0
+        for begin in range(0, len(offsets), CHUNK):
+            pairs = await self.records(partition, game_id, offsets[begin : begin + CHUNK])
+            for seq, (body, digest) in enumerate(pairs, begin + 1):
+                game, _ = follow(self._rules, game, seq, body, digest)
+                whole = whole if game.lost else seq
+        if game is None:
+            raise Unfoldable("no records")
+        if game.lost:
+            game.restore_state((await self.at(partition, game_id, offsets, whole)).state_bytes())
+        return game, whole
 
     async def fold_on(
         self, partition: int, game_id: str, offsets: Sequence[int], game: Game | None, first: int, last: int
     ) -> "AsyncIterator[tuple[Game, bytes]]":
-        """Each version of `first` to `last` with its record's body; `game`, the one at `first - 1`, is changed."""
+        """Each version of `first` to `last` with its record's body; `game`, the one at `first - 1`, is changed.
+
+        Versions that cannot be folded are left out, where an operator's record has put the game back behind them.
+        """
         for begin in range(first, last + 1, CHUNK):
             end = min(last, begin + CHUNK - 1)
-            for body, digest in await self.records(partition, game_id, offsets[begin - 1 : end]):
-                game, _ = fold(self._rules, game, body, digest)
-                yield game, body
+            pairs = await self.records(partition, game_id, offsets[begin - 1 : end])
+            for seq, (body, digest) in enumerate(pairs, begin):
+                game, _ = follow(self._rules, game, seq, body, digest)
+                if not game.lost:
+                    yield game, body
 
     def _nearest(self, game_id: str, version: int) -> Game | None:
         for step in range(version - version % EVERY, 0, -EVERY):

@@ -5,12 +5,13 @@ import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
 from guildhall.host import snapshots
-from guildhall.host.failures import log_failed, outcome_unknown, quarantined, refused
+from guildhall.host.failures import outcome_unknown, quarantined, refused
 from guildhall.kernel.decide import Decided
-from guildhall.kernel.fold import Unfoldable, fold
+from guildhall.kernel.fold import Unfoldable, follow
 from guildhall.kernel.game import Game, Kept
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.rules import Rules
@@ -36,6 +37,15 @@ class Published:
     hash: bytes
     events: list[Any]
     shared: dict[Any, bytes] = field(default_factory=dict)
+
+
+class Standing(Enum):
+    """How a game's newest version leaves it."""
+
+    LIVE = "live"
+    PAUSED = "paused"
+    OVER = "over"
+    ASKS_NOBODY = "asks nobody"
 
 
 class Watcher(Protocol):
@@ -74,6 +84,10 @@ class Owner(Protocol):
         """The game has a new acknowledged version."""
         ...
 
+    def failed(self, error: LogError) -> Failure:
+        """What the log's error means for a request."""
+        ...
+
 
 @dataclass(slots=True)
 class _InFlight:
@@ -81,6 +95,8 @@ class _InFlight:
     kept: Kept | None
     began: float
     answer: "asyncio.Future[Outcome]"
+    offset: int = -1
+    """Where its record lies, once that has been told."""
 
 
 class HostedGame:
@@ -98,11 +114,13 @@ class HostedGame:
         "_waiting",
         "broken",
         "damaged",
+        "failed_timeouts",
         "folds",
         "game_id",
         "kept_version",
         "offsets",
         "owner",
+        "standing",
         "timer",
         "touched",
         "version_waits",
@@ -113,13 +131,16 @@ class HostedGame:
         self.owner = owner
         self.game_id = game_id
         self.offsets: array[int] = array("q")
-        """Offset of each version's record, from version 1."""
+        """Offset of each version's record, from version 1; of one that could not be folded its complement, ~offset."""
         self.watchers: set[Watcher] = set()
         self.version_waits: list[tuple[int, asyncio.Future[None]]] = []
         self.damaged = ""
         """Why the game's next record is not known; "" where nothing is damaged."""
         self.broken = ""
         """Why the game's records cannot be folded; "" where they can."""
+        self.failed_timeouts = 0
+        """Time-outs in a row, since the newest version, in which the rules failed."""
+        self.standing = Standing.LIVE
         self.folds = 0
         """Records taken from the log that were not decided here."""
         self.kept_version = 0
@@ -166,6 +187,42 @@ class HostedGame:
         """Take a game as a snapshot holds it."""
         self._game, self._parked, self.offsets = game, None, offsets
         self.kept_version = game.version
+        self._stand(game)
+
+    def mend(self, game: Game) -> None:
+        """Take a quarantined game as its records alone tell it, so that it can be acted on; nothing where a newer
+        version came meanwhile.
+        """
+        if self.settled and self._game is not None and self._game.hash == game.hash:
+            self._game = game
+
+    def _stand(self, game: Game) -> None:
+        """Note how a new version leaves the game."""
+        self.failed_timeouts = 0
+        if game.ended is not None:
+            self.standing = Standing.OVER
+        elif game.paused:
+            self.standing = Standing.PAUSED
+        else:
+            self.standing = Standing.LIVE if game.open else Standing.ASKS_NOBODY
+
+    @property
+    def quarantined(self) -> str:
+        """Why the game's newest version is not known; "" where it is."""
+        return self.broken or self.damaged
+
+    @property
+    def stuck(self) -> str:
+        """Why nobody can bring the game forward, though it is neither over, nor paused, nor quarantined; "" where
+        somebody can.
+        """
+        if self.quarantined:
+            return ""
+        if self.standing is Standing.ASKS_NOBODY:
+            return "nobody is asked"
+        if self.standing is Standing.LIVE and self.failed_timeouts:
+            return f"the rules failed in {self.failed_timeouts} time-outs in a row"
+        return ""
 
     def park(self) -> None:
         """Keep the game as bytes until somebody asks for it; only when settled and at rest."""
@@ -175,7 +232,7 @@ class HostedGame:
 
     def check(self) -> None:
         """Raises Failure GAME_QUARANTINED."""
-        if self.broken or self.damaged:
+        if self.quarantined:
             raise quarantined()
 
     # --- turns
@@ -188,18 +245,18 @@ class HostedGame:
         self.touched = time.monotonic()
         return self.game
 
-    async def act(self, attempt: Attempt) -> int:
+    async def act(self, attempt: Attempt, *, repair: bool = False) -> int:
         """Judge a request in its turn, append what was decided, and return its version once that is acknowledged.
 
         A refusal is told only when confirmed: it then reflects every record that was in the log when the request
-        came. Raises Failure.
+        came. `repair` lets an operator act on a quarantined game. Raises Failure.
         """
         while True:
             await self._enter()
             self.touched = time.monotonic()
             folds = self.folds
             try:
-                result = self._judge(attempt)
+                result = self._judge(attempt, repair)
             except Failure as failure:
                 self._turn.release()
                 if failure.reason != "COMMAND_ID_REUSED":
@@ -228,7 +285,7 @@ class HostedGame:
         try:
             await self.owner.writer.confirm()
         except LogError as error:
-            raise log_failed(error) from error
+            raise self.owner.failed(error) from error
 
     async def _enter(self) -> None:
         if self._waiting >= MAX_WAITING:
@@ -239,8 +296,9 @@ class HostedGame:
         finally:
             self._waiting -= 1
 
-    def _judge(self, attempt: Attempt) -> "int | _InFlight":
-        self.check()
+    def _judge(self, attempt: Attempt, repair: bool) -> "int | _InFlight":
+        if not repair:
+            self.check()
         game = self.game
         kept = game.keep() if game is not None else None
         began = time.perf_counter()
@@ -263,19 +321,21 @@ class HostedGame:
         if not isinstance(result, Decided):
             self._game, result = result
         metrics.DECIDE_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - began)
-        return self._send(result, kept)
+        return self._send(result, kept, repair)
 
     # --- the log
 
-    def _send(self, decided: Decided, kept: Kept | None) -> _InFlight:
+    def _send(self, decided: Decided, kept: Kept | None, repair: bool) -> _InFlight:
         """Append what was decided; from here on the turn is given back by `_settle`, whoever goes away."""
         in_flight = _InFlight(decided, kept, time.perf_counter(), asyncio.get_running_loop().create_future())
         self._in_flight = in_flight
         try:
-            appended = self.owner.writer.append(self.game_id, decided.record.seq, decided.hash, decided.body)
+            appended = self.owner.writer.append(
+                self.game_id, decided.record.seq, decided.hash, decided.body, repair=repair
+            )
         except LogError as error:
             self._roll_back()
-            raise log_failed(error) from error
+            raise self.owner.failed(error) from error
         appended.add_done_callback(self._settle)
         return in_flight
 
@@ -284,21 +344,32 @@ class HostedGame:
         in_flight = self._in_flight
         if in_flight is not None:
             if in_flight.decided.hash == entry.hash:
+                in_flight.offset = offset
                 self.offsets.append(offset)
+                # It was decided on a whole game, or makes it whole.
+                self.broken = self.damaged = ""
                 return
-            self._roll_back()
-        self.offsets.append(offset)
-        if self.broken:
-            return
+            if in_flight.offset >= 0:
+                # Another owner has gone on from it, and both were read at once.
+                self._take_effect(in_flight)
+            else:
+                self._roll_back()
         self.folds += 1
         metrics.FOLDED.labels(self.owner.rules.game).inc()
+        before = self.broken
         try:
-            self._game, events = fold(self.owner.rules, self.game, entry.body, entry.hash)
+            self._game, events = follow(self.owner.rules, self.game, entry.seq, entry.body, entry.hash)
+            self.broken = self._game.lost
         except Unfoldable as error:
-            self.broken = str(error)
-            self._tell_quarantined(offset, self.broken)
+            self.broken = self.broken or str(error)
+        self.offsets.append(~offset if self.broken else offset)
+        if self.broken:
+            if not before:
+                self._tell_quarantined(offset, self.broken)
             return
+        assert self._game is not None
         self.damaged = ""
+        self._stand(self._game)
         if self.watchers or self.version_waits:
             self._publish(Published(self._game, decode_Record(entry.body), entry.hash, events))
         self.owner.changed(self)
@@ -315,7 +386,7 @@ class HostedGame:
     def _settle(self, appended: "asyncio.Future[Outcome]") -> None:
         outcome = appended.result()
         in_flight = self._in_flight
-        if in_flight is None:  # another record came first, and has been folded
+        if in_flight is None:  # another record has been folded: behind it, or in its place
             self._turn.release()
             return
         if not in_flight.answer.done():
@@ -323,21 +394,29 @@ class HostedGame:
         if isinstance(outcome, Appended):
             metrics.APPEND_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - in_flight.began)
             # Next: whoever sent the command has its answer before the watchers are served.
-            asyncio.get_running_loop().call_soon(self._acknowledged, in_flight.decided)
+            asyncio.get_running_loop().call_soon(self._acknowledged, in_flight)
         else:
             self._roll_back()
             self._turn.release()
 
-    def _acknowledged(self, decided: Decided) -> None:
-        self._in_flight = None
-        game = self.game
-        assert game is not None
+    def _acknowledged(self, in_flight: _InFlight) -> None:
         try:
-            if self.watchers or self.version_waits:
-                self._publish(Published(game, decided.record, decided.hash, decided.events))
-            self.owner.changed(self)
+            if self._in_flight is in_flight:
+                self._take_effect(in_flight)
         finally:
             self._turn.release()
+
+    def _take_effect(self, in_flight: _InFlight) -> None:
+        """What was in flight is in the log: the game is at its version."""
+        self._in_flight = None
+        if not in_flight.answer.done():
+            in_flight.answer.set_result(Appended(in_flight.offset))
+        game, decided = self.game, in_flight.decided
+        assert game is not None
+        self._stand(game)
+        if self.watchers or self.version_waits:
+            self._publish(Published(game, decided.record, decided.hash, decided.events))
+        self.owner.changed(self)
 
     def _roll_back(self) -> None:
         """Be again as before the command in flight; its answer, if still awaited, is that it was ruled out."""

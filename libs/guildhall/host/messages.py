@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from google.protobuf.descriptor import ServiceDescriptor
 from google.rpc import status_pb2
 
-from guildhall.kernel.families import Family
+from guildhall.kernel.families import sent
 from guildhall.kernel.game import Game, as_decision
 from guildhall.kernel.redact import redact
 from guildhall.kernel.rules import Rules
@@ -43,24 +43,17 @@ class Messages:
         return answer
 
     def legal(self, game: Game, seat: int | None) -> tuple[Any, ...]:
-        """The seat's open decisions with everything that answers them, as LegalDecision; none for a spectator."""
-        if seat is None:
+        """The seat's open decisions with everything that answers them, as LegalDecision; none for a spectator, and
+        none while the game is paused.
+        """
+        if seat is None or game.paused:
             return ()
         return tuple(self._legal(game, seat, decision) for decision in game.open if decision.seat == seat)
 
     def _legal(self, game: Game, seat: int, decision: kernel_v1.OpenDecision) -> Any:
         commands, families = game.legal(seat)
-        return self.wire.LegalDecision(as_decision(decision), tuple(commands), tuple(map(self._family, families)))
-
-    def _family(self, family: Family) -> kernel_v1.Family:
-        return kernel_v1.Family(
-            self.wire.COMMAND_NAMES[family.command],
-            family.field,
-            tuple(kernel_v1.FamilySlot(slot.name, slot.domain) for slot in family.slots),
-            family.min,
-            family.max,
-            tuple(kernel_v1.FamilyLimit(tuple(sorted(limit.values)), limit.at_most) for limit in family.limits),
-        )
+        told = tuple(sent(family, self.wire.COMMAND_NAMES) for family in families)
+        return self.wire.LegalDecision(as_decision(decision), tuple(commands), told)
 
     def waiting_for(self, game: Game) -> tuple[kernel_v1.Decision, ...]:
         """Whom the game waits for."""

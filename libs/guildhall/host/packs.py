@@ -15,6 +15,13 @@ async def sync(log: Log, games: Sequence[Rules]) -> None:
     Raises BadPack naming the stored pack that cannot be used; `LogUnavailable`, `LogUnreadable`.
     """
     topic = await log.compacted(topics.PACKS, 1)
+    stored = await load(topic, games)
+    for rules in games:
+        await store(topic, rules, rules.pack_hash, stored)
+
+
+async def load(topic: CompactedTopic, games: Sequence[Rules]) -> "set[str]":
+    """Load every stored pack of these games; their keys. Raises as `sync` does."""
     by_name = {rules.game: rules for rules in games}
     stored = set()
     for record in await topic.scan(0):
@@ -22,8 +29,7 @@ async def sync(log: Log, games: Sequence[Rules]) -> None:
         if game in by_name:
             _load(by_name[game], record.key, digest, record.value)
             stored.add(record.key)
-    for rules in games:
-        await store(topic, rules, rules.pack_hash, stored)
+    return stored
 
 
 def pack_key(game: str, pack_hash: bytes) -> str:

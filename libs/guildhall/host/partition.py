@@ -1,34 +1,45 @@
 """One partition of a game: its writer, its games, and what is stored beside the events so that starts are quick."""
 
 import asyncio
+import contextlib
+import random
 import time
 import zlib
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from guildhall.host import clock, snapshots
-from guildhall.host.failures import log_failed
+from guildhall.host.failures import log_failed, quarantined
 from guildhall.host.history import History
 from guildhall.host.hosted_game import HostedGame
+from guildhall.host.owners import place
 from guildhall.kernel.decide import Decided
+from guildhall.kernel.fold import Unfoldable
 from guildhall.kernel.game import Game
+from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.rules import Rules
-from guildhall.log.errors import LogError, LogUnreadable, NotOwner, OutOfOrder
-from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
-from guildhall.log.port import CLAIM_KEY, Claim, Position
-from guildhall.log.recovery import Store, recover
+from guildhall.kernel.v1.structs import Owner
+from guildhall.log.errors import BadValue, Closed, LogError, LogUnreadable, NotOwner, OutOfOrder
+from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void
+from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim, Position
+from guildhall.log.reader import fold_to
+from guildhall.log.recovery import Store, recover, unreadable
 from guildhall.log.snapshots import Checkpoint, Marker, Snapshot, checkpoint_key, decode_marker, encode, snapshot_key
 from guildhall.log.writer import Writer
 from guildhall.rpc.errors import Failure
+from guildhall.rpc.forwarding import Elsewhere
 from guildhall.telemetry import logs, metrics
 
-STORED_AT_ONCE = 100
-"""Snapshots in one group commit."""
+LONG_FOLD = 1_000
+"""Records; whoever has folded as many stores the states that came of it as soon as it serves."""
+
+STORED_AT_ONCE = 8
+"""Snapshots in one group commit; making one takes about a millisecond, in which nobody is answered."""
 
 _log = logs.get("host")
 
@@ -42,6 +53,14 @@ class Upkeep:
     finished_in_memory: int = 64
 
 
+class Stream(Protocol):
+    """A stream of requests for a game of this partition."""
+
+    def end(self, why: Failure) -> None:
+        """End it, as soon as what is under way is answered."""
+        ...
+
+
 class Partition:
     """The games of one partition, served by this instance for as long as its claim is the newest."""
 
@@ -53,9 +72,10 @@ class Partition:
         me: Claim,
         history: History,
         upkeep: Upkeep,
-        on_stand_down: Callable[[], None],
+        claimed: "Callable[[int, Claim | None], None]",
     ) -> None:
-        self.on_stand_down = on_stand_down
+        """`claimed` is told each claim that comes after the fold: its offset, and who made it (None: nobody knows)."""
+        self._claimed = claimed
         self.rules = rules
         self.schema = snapshots.schema_of(rules)
         self.number = number
@@ -68,47 +88,52 @@ class Partition:
         self._writer: Writer | None = None
         self._finished: OrderedDict[str, HostedGame] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._streams: set[Stream] = set()
         self._stored_position: Position | None = None
+        self._claimed_first = asyncio.Event()
+        self._folded = 0
 
     @property
     def writer(self) -> Writer:
-        """The partition's writer, after `start`."""
+        """The partition's writer, after `fold`."""
         assert self._writer is not None
         return self._writer
 
+    @property
+    def serving(self) -> bool:
+        """Whether this instance owns the partition and takes requests for it."""
+        return self._writer is not None and self._writer.serving
+
     # --- start and end
 
-    async def start(self) -> None:
-        """Fold what is there, claim, serve. Raises `LogUnavailable`, `LogUnreadable`."""
+    async def fold(self) -> None:
+        """Fold what is there; then the writer may claim. Raises `LogUnavailable`, `LogUnreadable`."""
         try:
             state = await recover(self.store, self.number, self.schema, self._restore, self._told)
-            self._writer = Writer(self.store.events, self.number, self._me, state, self._told)
-            await self._writer.claim()
         except OutOfOrder as error:
             raise LogUnreadable(
                 f"{self.rules.game}, partition {self.number}", f"records are missing: {error}"
             ) from error
+        self._writer = Writer(self.store.events, self.number, self._me, state, self._told)
         for game_id, offset in self._writer.damaged().items():
             if not self.slot(game_id).damaged:
                 self.slot(game_id).damage(offset, "the record cannot be read")
-        for hosted in self.hosted.values():
-            self._arm(hosted)
         self._spawn(self._keep_up())
 
-    async def stop(self, seconds: float) -> None:
-        """Take nothing more, wait for what is in flight, store everything. Tells no error: starts do without."""
-        for hosted in self.hosted.values():
-            if hosted.timer is not None:
-                hosted.timer.cancel()
+    async def finish(self, seconds: float) -> None:
+        """Take nothing more, and wait until it is known what became of what is in flight, but no longer than that."""
+        self._stop_clocks()
         for task in list(self._tasks):
             task.cancel()
-        if self._writer is None:
-            return
-        serving = self.writer.serving
+        if self._writer is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._writer.close()
+
+    async def store_all(self, seconds: float) -> None:
+        """Store every changed state, for as long as that; tells no error, since starts do without."""
         try:
             async with asyncio.timeout(seconds):
-                await self.writer.close()
-            if serving:
                 await self.store_states(all_of_them=True)
         except (LogError, TimeoutError) as error:
             _log.warning("states not stored", game=self.rules.game, partition=self.number, why=str(error))
@@ -155,62 +180,115 @@ class Partition:
             if value is None:
                 return None
             marker = decode_marker(value)
-            game, offsets = snapshots.unkeep(self.rules, self.schema, marker.kept)
+            try:
+                game, offsets = snapshots.unkeep(self.rules, self.schema, marker.kept)
+            except (msgspec.MsgspecError, zlib.error, ValueError) as error:
+                unreadable(self.store.markers, self.number, game_id, BadValue(str(error)))
+                game, offsets = None, await self._offsets(game_id, marker.offset)
             if game is None:
                 game = await self.history.at(self.number, game_id, offsets, len(offsets))
         except LogError as error:
-            raise log_failed(error) from error
+            raise self.failed(error) from error
+        except Unfoldable as error:
+            _log.error("game unreadable", game=self.rules.game, game_id=game_id, why=str(error))
+            raise quarantined() from error
         hosted = HostedGame(self, game_id)
         hosted.adopt(game, offsets)
         return hosted
 
+    async def _offsets(self, game_id: str, last: int) -> "array[int]":
+        """Where the records of a finished game lie, from the log itself. Raises `LogError`."""
+        offsets = array("q")
+
+        def told(verdict: Verdict) -> None:
+            if isinstance(verdict, Effective) and verdict.aggregate_id == game_id:
+                offsets.append(verdict.offset)
+
+        await fold_to(self.store.events, self.number, FoldState(), last + 1, told)
+        return offsets
+
     # --- the log
 
     def _restore(self, game_id: str, snapshot: Snapshot) -> None:
-        game, offsets = self._unkept(game_id, snapshot)
-        hosted = HostedGame(self, game_id)
-        if game is not None:
-            hosted.adopt(game, offsets)
-        else:
-            hosted.broken = "its stored state cannot be read"
-        self.hosted[game_id] = hosted
-
-    def _unkept(self, game_id: str, snapshot: Snapshot) -> "tuple[Game | None, array[int]]":
+        """Begin with a stored state. Raises `BadValue` where it cannot be read."""
         try:
-            return snapshots.unkeep(self.rules, self.schema, snapshot.state)
+            game, offsets = snapshots.unkeep(self.rules, self.schema, snapshot.state)
         except (msgspec.MsgspecError, zlib.error, ValueError) as error:
-            _log.error("snapshot unreadable", game=self.rules.game, game_id=game_id, exc_info=error)
-            return None, array("q")
+            raise BadValue(str(error)) from error
+        if game is None or game.version != snapshot.seq or len(offsets) != snapshot.seq:
+            raise BadValue("it is not what it says that it is")
+        hosted = HostedGame(self, game_id)
+        hosted.adopt(game, offsets)
+        self.hosted[game_id] = hosted
 
     def _told(self, verdict: Verdict) -> None:
         match verdict:
             case Effective(offset=offset, aggregate_id=game_id, entry=entry):
+                self._folded += 1
                 self.slot(game_id).told(offset, entry)
             case Void(reason=reason):
                 metrics.VOID_RECORDS.labels(self.rules.game, reason.value).inc()
-            case ClaimSeen(claim=claim):
+            case ClaimSeen(offset=offset, claim=claim):
                 own = claim.instance == self._me.instance
                 metrics.CLAIMS.labels(self.rules.game, "own" if own else "foreign").inc()
-                if own:
-                    self.claimed_ms = clock.now_ms()
-                elif self._writer is not None:
-                    self._stand_down(claim)
+                if self._writer is not None:
+                    self._owner_changed(offset, claim)
             case Damaged(offset=offset, key=key, reason=reason):
+                of = "claim" if key == CLAIM_KEY else "game"
+                metrics.DAMAGED_RECORDS.labels(self.rules.game, of).inc()
                 if key == CLAIM_KEY:
                     _log.error(
                         "claim unreadable", game=self.rules.game, partition=self.number, offset=offset, why=reason
                     )
+                    if self._writer is not None:
+                        self._owner_changed(offset, None)
                 else:
                     self.slot(key).damage(offset, reason)
 
-    def _stand_down(self, claim: Claim) -> None:
-        """Another instance serves from here on: nobody may take what this one still has for the newest."""
-        where = {"game": self.rules.game, "partition": self.number, "address": claim.address}
-        _log.warning("stood down: another hall serves this data", **where)
-        why = log_failed(NotOwner(self.writer.position.newest_claim, claim))
+    def _owner_changed(self, offset: int, claim: Claim | None) -> None:
+        """After a claim, by whomever: serve under an own one, stand down behind any other."""
+        self._claimed(offset, claim)
+        if claim is not None and claim.instance == self._me.instance:
+            self.claimed_ms = clock.now_ms()
+            self._claimed_first.set()
+            for hosted in self.hosted.values():
+                self._arm(hosted)
+            return
+        self._stop_clocks()
+        # Nobody may take what this instance still has for the newest.
+        self.end_streams(self.elsewhere(claim, offset).plain())
+
+    def elsewhere(self, claim: Claim | None, offset: int) -> Elsewhere:
+        """What a request is told whose game another instance serves."""
+        owner = None
+        if claim is not None and claim.instance != self._me.instance:
+            owner = Owner(self.rules.game, self.number, offset, claim.instance, claim.address)
+        return Elsewhere(place(self.rules.game, self.number), owner)
+
+    def failed(self, error: LogError) -> Failure:
+        """What the log's error means for a request."""
+        match error:
+            case NotOwner(claim=offset, owner=claim):
+                return self.elsewhere(claim, offset)
+            case Closed() if error.__cause__ is None:  # given up, and nobody is known to have taken it yet
+                return self.elsewhere(None, NO_CLAIM)
+        return log_failed(error)
+
+    @contextlib.contextmanager
+    def streaming(self, stream: "Stream") -> "Iterator[None]":
+        """While a stream depends on this instance's serving."""
+        self._streams.add(stream)
+        try:
+            yield
+        finally:
+            self._streams.discard(stream)
+
+    def end_streams(self, why: Failure) -> None:
+        """Nothing more will come from here."""
+        for stream in list(self._streams):
+            stream.end(why)
         for hosted in self.hosted.values():
             hosted.end_watches(why)
-        self.on_stand_down()
 
     # --- the clock
 
@@ -218,6 +296,12 @@ class Partition:
         """A game has a new acknowledged version: its next deadline counts."""
         if self._writer is not None:
             self._arm(hosted)
+
+    def _stop_clocks(self) -> None:
+        for hosted in self.hosted.values():
+            if hosted.timer is not None:
+                hosted.timer.cancel()
+                hosted.timer = None
 
     def _arm(self, hosted: HostedGame, pause: float = 0.0) -> None:
         if hosted.timer is not None:
@@ -240,28 +324,43 @@ class Partition:
     async def _time_out(self, hosted: HostedGame, decision: str) -> None:
         def attempt(game: Game | None) -> Decided:
             assert game is not None
+            due = clock.next_deadline(game, self.claimed_ms)
+            if due is not None and due[0] > clock.now_ms():  # a newer claim, or a pause, came first
+                raise Refusal("STALE_DECISION", "Its deadline is later now.")
             return clock.play_default(game, decision)
 
         try:
             await hosted.act(attempt)
             metrics.TIMEOUTS.labels(self.rules.game).inc()
         except Failure as failure:
-            if failure.reason not in ("STALE_DECISION", "GAME_OVER"):
-                _log.warning("time-out failed", game=self.rules.game, game_id=hosted.game_id, why=failure.reason)
-                self._arm(hosted, clock.RETRY_SECONDS)
+            if failure.reason == "STALE_DECISION":
+                self._arm(hosted)
+                return
+            if failure.reason in ("GAME_OVER", "GAME_PAUSED", "GAME_QUARANTINED"):
+                return
+            pause = clock.LOG_RETRY_SECONDS
+            if failure.reason == "RULES_FAILED":
+                hosted.failed_timeouts += 1
+                pause = clock.retry_seconds(hosted.failed_timeouts)
+            _log.warning(
+                "time-out failed",
+                game=self.rules.game,
+                game_id=hosted.game_id,
+                why=failure.reason,
+                again_in_seconds=round(pause, 1),
+            )
+            self._arm(hosted, pause)
 
     # --- upkeep
 
     async def _keep_up(self) -> None:
+        await self._claimed_first.wait()
+        # After a long fold at once, so that it need not be done again; else not all partitions at the same time.
+        pause = 0.0 if self._folded >= LONG_FOLD else self._upkeep.every_seconds * random.random()
         while True:
-            await asyncio.sleep(self._upkeep.every_seconds)
+            await asyncio.sleep(pause)
+            pause = self._upkeep.every_seconds
             try:
-                if self.writer.failure is not None:
-                    _log.error(
-                        "the log failed", game=self.rules.game, partition=self.number, exc_info=self.writer.failure
-                    )
-                    self.on_stand_down()
-                    return
                 if self.writer.serving:
                     await self.store_states(all_of_them=False)
             except LogError as error:

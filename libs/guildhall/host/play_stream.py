@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from guildhall.host.messages import required
 from guildhall.rpc.errors import Failure
@@ -14,7 +14,8 @@ class PlayStream:
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
-        self._game_id = ""
+        self.game_id = ""
+        """The stream's game; "" until it is named."""
         self._why: Failure | None = None
         self._reading: asyncio.Task[object] | None = None
 
@@ -25,7 +26,7 @@ class PlayStream:
             if self._reading is not None:
                 self._reading.cancel()
 
-    async def messages(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def messages(self, requests: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         """The caller's messages. Raises Failure: what `end` was told, or TOKEN_EXPIRED."""
         expired = Failure("TOKEN_EXPIRED", "The token has expired.")
         timer = asyncio.get_running_loop().call_later(max(0.0, self._caller.expires - time.time()), self.end, expired)
@@ -65,10 +66,10 @@ class PlayStream:
 
         Raises Failure MALFORMED_MESSAGE, GAME_ID_CHANGED.
         """
-        if not self._game_id:
+        if not self.game_id:
             if not named:
                 raise required("game_id", "The first message of a stream names its game.")
-            self._game_id = named
-        elif named not in ("", self._game_id):
+            self.game_id = named
+        elif named not in ("", self.game_id):
             raise Failure("GAME_ID_CHANGED", "A stream is one game's.", field="game_id")
-        return self._game_id
+        return self.game_id

@@ -40,12 +40,21 @@ class ReadSide(Protocol):
         """(body, hash) of the versions `first` to `last`. Raises Failure."""
         ...
 
+    def folds(self, visible: Visible, version: int) -> bool:
+        """Whether the version's record could be folded. What another one tells must not be shown: who may see it is
+        as doubtful as the rest.
+        """
+        ...
+
     def states(self, visible: Visible, game: Game | None, first: int, last: int) -> AsyncIterator[tuple[Game, bytes]]:
         """Each version of `first` to `last` with its record's body, folded on `game`, the state before `first`."""
         ...
 
     def subscribe(self, visible: Visible, watcher: Watcher) -> Callable[[], None]:
-        """Tell `watcher` every version from now on, while the game stands at it. Returns how to end that."""
+        """Tell `watcher` every version from now on, while the game stands at it. Returns how to end that.
+
+        Raises Failure where no more versions will come from here.
+        """
         ...
 
 
@@ -91,6 +100,9 @@ class HostReadSide:
         except LogError as error:
             raise log_failed(error) from error
 
+    def folds(self, visible: Visible, version: int) -> bool:
+        return visible.hosted.offsets[version - 1] >= 0
+
     async def states(
         self, visible: Visible, game: Game | None, first: int, last: int
     ) -> AsyncIterator[tuple[Game, bytes]]:
@@ -106,6 +118,9 @@ class HostReadSide:
             raise log_failed(error) from error
 
     def subscribe(self, visible: Visible, watcher: Watcher) -> Callable[[], None]:
+        writer = visible.partition.writer
+        if not writer.serving:  # whoever was told so is not told again
+            raise visible.partition.elsewhere(writer.owner, writer.position.newest_claim)
         watchers = visible.hosted.watchers
         watchers.add(watcher)
         return lambda: watchers.discard(watcher)

@@ -4,7 +4,8 @@ import asyncio
 import hashlib
 import re
 import secrets
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from contextlib import AsyncExitStack, aclosing
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -30,14 +31,13 @@ from guildhall.kernel.decide import (
 from guildhall.kernel.game import Game
 from guildhall.kernel.luck import SEED_BYTES
 from guildhall.kernel.refusal import Refusal
+from guildhall.rpc.deadlines import LONGEST_WAIT, patience
 from guildhall.rpc.errors import Failure, status
+from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.limits import Meter
 from guildhall.rpc.server import Context
 from guildhall.telemetry import metrics
-
-LONGEST_WAIT = 30.0
-"""Seconds that a request may take where the caller set no deadline, or a later one."""
 
 _DECISION_ID = re.compile(r"[1-9][0-9]{0,18}\.(0|[1-9][0-9]{0,2})")
 
@@ -132,35 +132,50 @@ class RulesService:
         response: bytes = self._wire.encode_SubmitCommandResponse(self._wire.SubmitCommandResponse(version))
         return response
 
-    async def play(self, requests: AsyncIterator[bytes], caller: Caller, context: Context) -> AsyncIterator[bytes]:
+    async def play(
+        self, requests: AsyncIterator[bytes], caller: Caller, context: Context
+    ) -> AsyncGenerator[bytes, None]:
         """Commands of one game in their order. Refusals are answers; whatever means that this hall cannot go on with
-        the game ends the stream.
+        the game ends the stream. Raises Elsewhere when the stream names its game.
         """
         self._check_open()
         stream = PlayStream(caller)
         self._playing.add(stream)
         try:
-            async for request in stream.messages(requests):
-                command_id = ""
-                try:
-                    self._meter.take(caller.subject)
-                    self._meter.check_size(request)
-                    asked = parse(self._wire.decode_PlayRequest, request)
-                    command_id = asked.command_id
-                    game_id = stream.game_of(asked.game_id)
-                    version = await self._submit(replace(asked, game_id=game_id), caller, validate_only=False)
-                except Failure as failure:
-                    if failure.reason in _ENDS_STREAM:
-                        raise
-                    yield self._messages.play_refused(command_id, status(failure))
-                else:
-                    yield self._messages.play_accepted(command_id, version)
+            async with aclosing(stream.messages(requests)) as messages, AsyncExitStack() as bound:
+                async for request in messages:
+                    command_id = ""
+                    try:
+                        self._meter.take(caller.subject)
+                        self._meter.check_size(request)
+                        asked = parse(self._wire.decode_PlayRequest, request)
+                        command_id = asked.command_id
+                        if not stream.game_id:
+                            game_id = stream.game_of(asked.game_id)
+                            bound.enter_context(self._host.partition(game_id).streaming(stream))
+                        asked = replace(asked, game_id=stream.game_of(asked.game_id))
+                        version = await self._played(asked, caller)
+                    except Failure as failure:
+                        if failure.reason in _ENDS_STREAM:
+                            raise
+                        yield self._messages.play_refused(command_id, status(failure))
+                    else:
+                        yield self._messages.play_accepted(command_id, version)
         finally:
             self._playing.discard(stream)
+
+    async def _played(self, asked: Any, caller: Caller) -> int:
+        try:
+            return await self._submit(asked, caller, validate_only=False)
+        except Elsewhere as elsewhere:
+            # In the middle of a stream nobody else can go on with it.
+            raise elsewhere.plain() from None
 
     async def _submit(self, asked: Any, caller: Caller, *, validate_only: bool) -> int:
         try:
             version = await self._judged(asked, caller, validate_only)
+        except Elsewhere:  # counted where it is judged
+            raise
         except Failure as failure:
             metrics.COMMANDS.labels(self._rules.game, failure.reason).inc()
             raise
@@ -203,6 +218,9 @@ class RulesService:
             except Refusal as refusal:
                 raise refused(refusal, decision=decision_id, version=str(game.version)) from None
 
+        if validate_only:
+            # A yes adds nothing to the log, by which an owner would find out that it is none.
+            await self._outcome(visible.hosted.confirm())
         return await self._outcome(visible.hosted.act(attempt))
 
     async def resign_seat(self, request: bytes, caller: Caller, context: Context) -> bytes:
@@ -260,12 +278,6 @@ class RulesService:
 
 
 _ENDS_STREAM = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "NOT_OWNER", "SHUTTING_DOWN"}
-
-
-def patience(context: Context) -> float:
-    """Seconds that a read may wait: a little less than the caller does, so that it gets an answer that says why."""
-    left = context.time_remaining()
-    return LONGEST_WAIT if left is None else max(0.0, min(LONGEST_WAIT, left - min(0.1, left / 10)))
 
 
 def not_this_creation() -> Failure:

@@ -1,16 +1,17 @@
 """ViewService of any game: views, events, streams, and the records of finished games."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
+from guildhall.host import page_tokens
 from guildhall.host.failures import shutting_down
 from guildhall.host.messages import Messages, parse
-from guildhall.host.page_tokens import PageTokens
 from guildhall.host.read_side import ReadSide
-from guildhall.host.rules_service import patience
 from guildhall.host.watch import Watch, WatchLimits
 from guildhall.kernel.v1.structs import decode_Record
+from guildhall.rpc.deadlines import patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.server import Context
@@ -25,11 +26,10 @@ _CHUNK = 100
 class ViewService:
     """One generic servicer; methods take and give bytes, as `rpc.server.handlers` calls them."""
 
-    def __init__(self, reads: ReadSide, messages: Messages, tokens: PageTokens, watching: WatchLimits) -> None:
+    def __init__(self, reads: ReadSide, messages: Messages, watching: WatchLimits) -> None:
         self._reads = reads
         self._messages = messages
         self._wire = messages.wire
-        self._tokens = tokens
         self._watching = watching
         self._watches: set[Watch] = set()
         self._closing = False
@@ -52,7 +52,7 @@ class ViewService:
         response: bytes = self._wire.encode_GetViewResponse(answer)
         return response
 
-    async def watch_view(self, request: bytes, caller: Caller, context: Context) -> AsyncIterator[bytes]:
+    async def watch_view(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         self._check_open()
         asked = parse(self._wire.decode_WatchViewRequest, request)
         visible = await self._reads.visible(asked.game_id, caller)
@@ -60,8 +60,9 @@ class ViewService:
         watch = Watch(self._reads, self._messages, visible, caller, self._watching, events=events)
         self._watches.add(watch)
         try:
-            async for message in watch.messages_after(asked.after_version):
-                yield message
+            async with aclosing(watch.messages_after(asked.after_version)) as messages:
+                async for message in messages:
+                    yield message
         finally:
             self._watches.discard(watch)
             watch.unsubscribe()
@@ -72,24 +73,26 @@ class ViewService:
         if asked.page_size > MAX_PAGE:
             raise Failure("INVALID_PAGE_SIZE", f"A page has at most {MAX_PAGE} versions.", field="page_size")
         visible = await self._reads.visible(asked.game_id, caller)
-        first = 1
-        if asked.page_token:
-            first = self._tokens.open(caller.subject, asked.game_id, asked.page_token)
-        newest = (await self._reads.newest(visible, 0, patience(context))).version
+        game = await self._reads.newest(visible, 0, patience(context))
+        newest, seed = game.version, game.created.seed
+        first = page_tokens.opened(seed, caller.subject, asked.page_token) if asked.page_token else 1
         last = min(newest, first + (asked.page_size or DEFAULT_PAGE) - 1)
         batches, size = [], 0
-        for body, digest in await self._reads.records(visible, first, last):
-            record = decode_Record(body)
-            batches.append(self._messages.batch(record, digest, self._messages.events(record), visible.seat))
+        for version, (body, digest) in enumerate(await self._reads.records(visible, first, last), first):
+            if self._reads.folds(visible, version):
+                record = decode_Record(body)
+                batches.append(self._messages.batch(record, digest, self._messages.events(record), visible.seat))
+            else:
+                batches.append(self._wire.EventBatch(version=version, hash=digest))
             size += len(body)
             if size > PAGE_BYTES:
-                last = record.seq
+                last = version
                 break
-        token = self._tokens.seal(caller.subject, asked.game_id, last + 1) if last < newest else ""
+        token = page_tokens.seal(seed, caller.subject, last + 1) if last < newest else ""
         response: bytes = self._wire.encode_ListEventsResponse(self._wire.ListEventsResponse(tuple(batches), token))
         return response
 
-    async def get_records(self, request: bytes, caller: Caller, context: Context) -> AsyncIterator[bytes]:
+    async def get_records(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         self._check_open()
         asked = parse(self._wire.decode_GetRecordsRequest, request)
         visible = await self._reads.visible(asked.game_id, caller)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from guildhall.host.hosted_game import Published
 from guildhall.host.messages import Messages
 from guildhall.host.read_side import ReadSide
 from guildhall.kernel.game import Game
-from guildhall.kernel.v1.structs import Record, Undone, decode_Record
+from guildhall.kernel.v1.structs import Record, Restored, Undone, decode_Record
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import metrics
@@ -64,7 +64,7 @@ class Watch:
             self._unsubscribe()
             self._unsubscribe = None
 
-    async def messages_after(self, after: int | None) -> AsyncIterator[bytes]:
+    async def messages_after(self, after: int | None) -> AsyncGenerator[bytes, None]:
         """Encoded WatchViewResponses: those after a version, or from the newest on; ends when the game has.
 
         Raises Failure: VERSION_OUT_OF_RANGE, TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
@@ -153,8 +153,8 @@ class Watch:
     def _version(
         self, game: Game, record: Record, digest: bytes, events: list[Any], open_parts: dict[str, Any]
     ) -> bytes:
-        # After an undo a fold of events would need the state that nobody may see: the whole view instead.
-        if self._events and not any(type(event) is Undone for event in events):
+        # Going back, a fold of events would need the state that nobody may see: the whole view instead.
+        if self._events and not any(type(event) in (Undone, Restored) for event in events):
             batch = self._messages.batch(record, digest, events, self._viewer)
             return self._encode(game.version, open_parts, events=batch)
         return self._encode(game.version, open_parts, view=game.view(self._viewer))

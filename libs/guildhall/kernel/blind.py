@@ -7,6 +7,8 @@ A game declares what is secret once, in the types of its hall: fields of type
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
+from operator import attrgetter
+from types import UnionType
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -33,9 +35,19 @@ def _masker(hint: Any) -> Masker | None:
         return lambda values, bit: [inner(value, bit) for value in values]
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return struct_masker(hint)
+    part = _optional(hint)
+    if part is not None:
+        inside_part = _masker(part)
+        return inside_part and (lambda value, bit: None if value is None else inside_part(value, bit))
     if any(_masker(inner) is not None for inner in get_args(hint)):
         raise TypeError(f"{hint}: a secret place stands in a field, a list or a Struct, so that it can be blinded")
     return None
+
+
+def _optional(hint: Any) -> Any | None:
+    """The type X of a hint `X | None`: a part that some games of a kind have, such as an extension's; else None."""
+    parts = [part for part in get_args(hint) if part is not type(None)]
+    return parts[0] if get_origin(hint) is UnionType and len(parts) == 1 else None
 
 
 def struct_masker(struct: type[msgspec.Struct]) -> Masker | None:
@@ -66,14 +78,13 @@ def blinder(hall: type[msgspec.Struct]) -> Callable[[Any, int | None], Any]:
 
 
 class Glance:
-    """A blind hall whose places are blinded when they are first looked at.
+    """A blind hall whose places are blinded when they are first looked at; what is public is read from the hall.
 
-    Most decisions look at few places: measured with Arcane Alley, 3 players, random play,
-    this saves 15 % of a command against blinding the whole hall for each question.
+    Most decisions look at few places: docs/decisions/0008.
     """
 
     __slots__ = ("_bit", "_hall")
-    _MASKERS: ClassVar[dict[str, Masker | None]]
+    _MASKERS: ClassVar[dict[str, Masker]]
 
     def __init__(self, hall: Any, viewer: int | None) -> None:
         self._hall = hall
@@ -81,9 +92,9 @@ class Glance:
 
     def __getattr__(self, name: str) -> Any:
         mask = self._MASKERS.get(name)
-        value = getattr(self._hall, name)
-        if mask is not None:
-            value = mask(value, self._bit)
+        if mask is None:
+            raise AttributeError(f"a hall has no field {name!r}")
+        value = mask(getattr(self._hall, name), self._bit)
         setattr(self, name, value)
         return value
 
@@ -91,8 +102,9 @@ class Glance:
 def glancer(hall: type[msgspec.Struct]) -> type[Glance]:
     """The class whose `Glance(hall, viewer)` answers like `blind(hall, viewer)`, field by field."""
     hints = get_type_hints(hall, include_extras=True)
-    fields = {name: _masker(hint) for name, hint in hints.items()}
-    return type("Glance", (Glance,), {"__slots__": tuple(hints), "_MASKERS": fields})
+    secret = {name: mask for name, hint in hints.items() if (mask := _masker(hint)) is not None}
+    public = {name: property(attrgetter(f"_hall.{name}")) for name in hints if name not in secret}
+    return type("Glance", (Glance,), {"__slots__": tuple(secret), "_MASKERS": secret, **public})
 
 
 def places(value: Any, hint: Any) -> Iterator[tuple[str, list[int]]]:
@@ -110,6 +122,10 @@ def _finder(hint: Any) -> Callable[[Any], Iterator[tuple[str, list[int]]]] | Non
     if get_origin(hint) is list:
         inner = _finder(get_args(hint)[0])
         return None if inner is None else lambda values: chain.from_iterable(map(inner, values))
+    part = _optional(hint)
+    if part is not None:
+        inside = _finder(part)
+        return inside and (lambda value: iter(()) if value is None else inside(value))
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         hints = get_type_hints(hint, include_extras=True)
         fields = [(name, find) for name, inner in hints.items() if (find := _finder(inner))]

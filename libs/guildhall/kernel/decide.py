@@ -170,7 +170,7 @@ def check_command_id(subject: str, command_id: str) -> None:
 def time_out(game: Game, decision_id: str, *, at_ms: int) -> Decided:
     """Play the default of a decision whose deadline has passed: a command by the clock.
 
-    Raises Refusal STALE_DECISION or GAME_OVER where it is no longer waited for.
+    Raises Refusal GAME_PAUSED, STALE_DECISION or GAME_OVER where it is no longer waited for.
     """
     decision = game.decision(decision_id)
     if decision not in game.waiting():
@@ -181,7 +181,8 @@ def time_out(game: Game, decision_id: str, *, at_ms: int) -> Decided:
 
 
 def resign(game: Game, seat: int, *, subject: str, command_id: str, at_ms: int) -> Decided:
-    """Give a seat up. Raises Refusal GAME_OVER or ALREADY_RESIGNED."""
+    """Give a seat up. Raises Refusal GAME_PAUSED, GAME_OVER or ALREADY_RESIGNED."""
+    game.check_running()
     if game.ended is not None:
         raise Refusal("GAME_OVER", "The game is over.")
     if game.resigned[seat]:

@@ -4,12 +4,14 @@ Check, listing and sampling all derive from the same data, in one
 canonical order: slots in their order, values in the order of the domain.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from random import Random
 from typing import Any
 
 from msgspec import Struct
+
+from guildhall.kernel.v1 import structs as kernel_v1
 
 
 class Slot(Struct, frozen=True):
@@ -52,38 +54,72 @@ class Family(Struct, frozen=True):
 
     def commands(self) -> Iterator[Any]:
         """Every command of the family, in canonical order; there may be very many."""
-        return (self.command(values) for values in self._choices((), None))
+        return (self.command(values) for values in self._choices(None))
 
     def sample(self, random: Random) -> Any | None:
         """A command of the family, chosen by `random`; None where the family is empty.
 
         Every member can come out; how likely each is, is not promised.
         """
-        found = next(self._choices((), random), None)
+        found = next(self._choices(random), None)
         return None if found is None else self.command(found)
 
     def is_empty(self) -> bool:
         """Whether no command belongs to the family."""
         return not list(islice(self.commands(), 1))
 
-    def _choices(self, taken: tuple[int, ...], random: Random | None) -> Iterator[tuple[int, ...]]:
-        if len(taken) == len(self.slots):
-            yield taken
-            return
-        rest = self.slots[len(taken) + 1 :]
-        at_most = sum(1 for slot in rest if any(slot.domain))
-        at_least = sum(1 for slot in rest if 0 not in slot.domain)
-        domain = list(self.slots[len(taken)].domain)
-        if random is not None:
-            random.shuffle(domain)
-        for value in domain:
-            values = (*taken, value)
-            filled = sum(1 for v in values if v)
-            if filled + at_least > self.max or filled + at_most < self.min:
-                continue
-            if all(_within(values, limit) for limit in self.limits):
-                yield from self._choices(values, random)
+    def _choices(self, random: Random | None) -> Iterator[tuple[int, ...]]:
+        slots, most = self.slots, self.max
+        # By slot: how many of the slots from it on can be filled, and how many of them must be.
+        can, must = [0], [0]
+        for slot in reversed(slots):
+            can.append(can[-1] + any(slot.domain))
+            must.append(must[-1] + (0 not in slot.domain))
+        can.reverse()
+        must.reverse()
+        left = [limit.at_most for limit in self.limits]
+        limits_of: dict[int, list[int]] = {}
+        for number, limit in enumerate(self.limits):
+            for value in limit.values:
+                limits_of.setdefault(value, []).append(number)
+        values = [0] * len(slots)
+
+        def fill(at: int, filled: int) -> Iterator[tuple[int, ...]]:
+            if at == len(slots):
+                yield tuple(values)
+                return
+            domain = slots[at].domain
+            if random is not None and domain:
+                first = int(random.random() * len(domain))
+                domain = domain[first:] + domain[:first]
+            for value in domain:
+                now = filled + (value != 0)
+                limits = limits_of.get(value, ())
+                if now + must[at + 1] > most or now + can[at + 1] < self.min or any(not left[n] for n in limits):
+                    continue
+                values[at] = value
+                for number in limits:
+                    left[number] -= 1
+                yield from fill(at + 1, now)
+                for number in limits:
+                    left[number] += 1
+
+        return fill(0, 0)
 
 
 def _within(values: tuple[int, ...], limit: Limit) -> bool:
     return sum(1 for value in values if value in limit.values) <= limit.at_most
+
+
+def sent(family: Family, names: Mapping[type[Any], str]) -> kernel_v1.Family:
+    """A family as it goes over the wire; `names` are the game's command types' names (`COMMAND_NAMES`)."""
+    slots = tuple(kernel_v1.FamilySlot(slot.name, slot.domain) for slot in family.slots)
+    limits = tuple(kernel_v1.FamilyLimit(tuple(sorted(limit.values)), limit.at_most) for limit in family.limits)
+    return kernel_v1.Family(names[family.command], family.field, slots, family.min, family.max, limits)
+
+
+def received(told: kernel_v1.Family, commands: Mapping[str, type[Any]]) -> Family:
+    """A family as it came over the wire; `commands` are the game's command types by name (`COMMAND_TYPES`)."""
+    slots = tuple(Slot(slot.name, tuple(slot.domain)) for slot in told.slots)
+    limits = tuple(Limit(frozenset(limit.values), limit.at_most) for limit in told.limits)
+    return Family(commands[told.command], told.field, slots, told.min, told.max, limits)

@@ -16,12 +16,18 @@ from guildhall.kernel.v1.structs import (
     Answered,
     GameCreated,
     GameEnded,
+    Paused,
     Record,
     Resigned,
+    Restored,
+    Resumed,
     TimedOut,
     Undone,
     decode_Record,
 )
+
+MOST_DRAWS = 1 << 20
+"""More than any record has room for."""
 
 
 class Unfoldable(ValueError):
@@ -53,13 +59,68 @@ def fold(rules: Rules, game: Game | None, body: bytes, digest: bytes) -> tuple[G
     try:
         _move_undo(game, record, events)
         for event in events:
-            _evolve(game, event)
+            _evolve(game, record, event)
         _take(game, record, digest)
     except Unfoldable:
         raise
     except Exception as error:
         raise Unfoldable(f"version {record.seq} cannot be applied: {error!r}") from error
     return game, events
+
+
+def follow(rules: Rules, game: Game | None, seq: int, body: bytes, digest: bytes) -> tuple[Game, list[Any]]:
+    """`fold` for a reader that goes on behind a record that cannot be folded: `game.lost` then says why, and hall and
+    agenda are not to be used until an operator's record restores them.
+
+    `seq` is the log's. Raises Unfoldable only where no game has begun.
+    """
+    if game is None or not game.lost or _restores(rules, body):
+        try:
+            return fold(rules, game, body, digest)
+        except Unfoldable as error:
+            if game is None:
+                raise
+            game.lost = game.lost or str(error)
+    _pass_over(rules, game, seq, body, digest)
+    return game, []
+
+
+def _pass_over(rules: Rules, game: Game, seq: int, body: bytes, digest: bytes) -> None:
+    """Take a record for what it still tells: its place in the chain, the ids that it accepted, that luck was drawn,
+    that the game ended. What its hash does not vouch for may have drawn anything.
+    """
+    vouched = ids.version_hash(game.hash, game.created.seed, seq, body) == digest
+    try:
+        record = decode_Record(body)
+    except ValueError:
+        game.next_draw += MOST_DRAWS
+    else:
+        drawn = [draw.n + 1 for draw in record.draws] if vouched else [game.next_draw + MOST_DRAWS]
+        game.next_draw = max([game.next_draw, *drawn])
+        _accept(game, record)
+        for encoded in record.events:
+            event = _readable(rules, encoded)
+            if type(event) is GameEnded:
+                game.ended = event
+    game.version = seq
+    game.hash = digest
+
+
+def _restores(rules: Rules, body: bytes) -> bool:
+    """Whether the record puts its game to a whole state, whatever came before it."""
+    try:
+        record = decode_Record(body)
+    except ValueError:
+        return False
+    return bool(record.events) and type(_readable(rules, record.events[0])) is Restored
+
+
+def _readable(rules: Rules, event: bytes) -> Any:
+    """The event; None where it cannot be read."""
+    try:
+        return rules.wire.decode_event(event)
+    except ValueError:
+        return None
 
 
 def fold_all(rules: Rules, records: Iterable[tuple[bytes, bytes]]) -> Game:
@@ -94,14 +155,14 @@ def _move_undo(game: Game, record: Record, events: list[Any]) -> None:
         if not game.undo or game.undo[-1][:2] != (first.to_version, first.state):
             raise Unfoldable(f"version {record.seq} goes back to a state that was never there")
         game.undo = game.undo[:-1]
-    elif record.undo_depth and type(first) is not Resigned:
+    elif record.undo_depth and type(first) not in (Resigned, Paused, Resumed):
         game.undo = (*game.undo, UndoPoint(game.version, game.state_bytes(), game.open[0].deadline_ms))
     game.undo = game.undo[-record.undo_depth :] if record.undo_depth else ()
     if len(game.undo) != record.undo_depth:
         raise Unfoldable(f"version {record.seq} can go back further than the game has gone")
 
 
-def _evolve(game: Game, event: Any) -> None:
+def _evolve(game: Game, record: Record, event: Any) -> None:
     kind = type(event)
     change = game.rules.evolve.get(kind)
     if change is not None:
@@ -114,8 +175,26 @@ def _evolve(game: Game, event: Any) -> None:
         game.resigned = _replaced(game.resigned, event.seat, True)
     elif kind is GameEnded:
         game.ended = event
+        game.paused, game.paused_ms = "", 0
+    elif kind is Paused:
+        game.paused, game.paused_ms = event.why, record.at_ms
+    elif kind is Resumed:
+        game.paused, game.paused_ms = "", 0
+        game.undo = tuple(point._replace(deadline_ms=later(point.deadline_ms, event)) for point in game.undo)
+    elif kind is Restored:
+        game.restore_state(event.state)
+        game.lost = ""
+        game.next_draw = event.next_draw
+        game.timeouts = (0,) * game.seats
+        game.resigned = tuple(seat in event.resigned for seat in range(game.seats))
+        game.paused, game.paused_ms = event.why, record.at_ms
     elif kind is not Answered and not (kind is GameCreated and game.version == 0):
         raise Unfoldable(f"no way to apply {kind.__name__}")
+
+
+def later(deadline_ms: int, resumed: Resumed) -> int:
+    """A deadline after the clocks stood still; 0 stays none."""
+    return deadline_ms + resumed.stood_still_ms if deadline_ms else 0
 
 
 def _take(game: Game, record: Record, digest: bytes) -> None:
@@ -130,6 +209,10 @@ def _take(game: Game, record: Record, digest: bytes) -> None:
     game.at_ms = record.at_ms
     if record.seat is not None and game.timeouts[record.seat]:
         game.timeouts = _replaced(game.timeouts, record.seat, 0)
+    _accept(game, record)
+
+
+def _accept(game: Game, record: Record) -> None:
     for ref in record.commands:
         key = ids.command_digest(ref.subject, ref.command_id)
         game.accepted[key] = (record.seq, ref.payload_hash[:16])

@@ -67,8 +67,10 @@ class Snapshot(msgspec.Struct, array_like=True):
     undo: list[tuple[int, bytes, int]]
     timeouts: list[int]
     resigned: list[bool]
-    ended: tuple[int, list[int]] | None
+    ended: tuple[int, list[int], str] | None
     at_ms: int
+    paused: str
+    paused_ms: int
 
 
 _SNAPSHOT = msgspec.msgpack.Decoder(Snapshot)
@@ -88,10 +90,13 @@ class Kept(NamedTuple):
     resigned: tuple[bool, ...]
     ended: GameEnded | None
     at_ms: int
+    paused: str
+    paused_ms: int
+    lost: str
 
 
 class Game:
-    """One game in memory. Changed only by `decide`'s functions, `fold` and `rollback`."""
+    """One game in memory. Changed only by the functions of `decide` and `operate`, `fold` and `rollback`."""
 
     def __init__(self, rules: Rules, created: GameCreated, hall: Any) -> None:
         self.rules = rules
@@ -108,6 +113,12 @@ class Game:
         self.resigned: tuple[bool, ...] = (False,) * len(created.subjects)
         self.ended: GameEnded | None = None
         self.at_ms = 0
+        self.paused = ""
+        """Why an operator has paused the game; "" where it goes on."""
+        self.paused_ms = 0
+        """Since when (Unix ms) the clocks stand still."""
+        self.lost = ""
+        """Why hall and agenda are not known: a record could not be folded. "" where they are."""
         self.listings: dict[int, Listing] = {}
         self.agenda_bytes = b""
         self._agenda: list[Frame] | None = None
@@ -172,6 +183,9 @@ class Game:
             self.resigned,
             self.ended,
             self.at_ms,
+            self.paused,
+            self.paused_ms,
+            self.lost,
         )
 
     def rollback(self, kept: Kept) -> None:
@@ -188,6 +202,9 @@ class Game:
             self.resigned,
             self.ended,
             self.at_ms,
+            self.paused,
+            self.paused_ms,
+            self.lost,
         ) = kept
         self.accepted = {k: v for k, v in self.accepted.items() if v[0] <= self.version}
         self.listings = {}
@@ -210,7 +227,8 @@ class Game:
         return list(self.open)
 
     def decision(self, decision_id_: str) -> OpenDecision:
-        """The open decision with that id. Raises Refusal GAME_OVER or STALE_DECISION."""
+        """The open decision with that id. Raises Refusal GAME_PAUSED, GAME_OVER or STALE_DECISION."""
+        self.check_running()
         for decision in self.open:
             if decision_id(decision.version, decision.seat) == decision_id_:
                 return decision
@@ -218,8 +236,15 @@ class Game:
             raise Refusal("GAME_OVER", "The game is over.")
         raise Refusal("STALE_DECISION", f"Decision {decision_id_!r} is not open.")
 
+    def check_running(self) -> None:
+        """Raises Refusal GAME_PAUSED."""
+        if self.paused:
+            raise Refusal("GAME_PAUSED", f"An operator has paused this game: {self.paused}")
+
     def legal(self, seat: int) -> Listing:
         """Everything that seat may do now."""
+        if self.paused:
+            return NOTHING
         listing = self.listings.get(seat)
         if listing is None:
             if all(decision.seat != seat for decision in self.open):
@@ -282,6 +307,7 @@ class Game:
             waiting_for=tuple(as_decision(decision) for decision in self.waiting()),
             ended=self.ended,
             viewer_seat=viewer,
+            paused=self.paused,
         )
 
     def view(self, viewer: int | None) -> Any:
@@ -305,8 +331,10 @@ class Game:
                 undo=list(self.undo),
                 timeouts=list(self.timeouts),
                 resigned=list(self.resigned),
-                ended=None if ended is None else (ended.reason, list(ended.ranks)),
+                ended=None if ended is None else (ended.reason, list(ended.ranks), ended.why),
                 at_ms=self.at_ms,
+                paused=self.paused,
+                paused_ms=self.paused_ms,
             )
         )
 
@@ -325,8 +353,12 @@ def restore(rules: Rules, data: bytes) -> Game:
     game.undo = tuple(UndoPoint(*point) for point in snapshot.undo)
     game.timeouts = tuple(snapshot.timeouts)
     game.resigned = tuple(snapshot.resigned)
-    game.ended = None if snapshot.ended is None else GameEnded(snapshot.ended[0], tuple(snapshot.ended[1]))
+    if snapshot.ended is not None:
+        reason, ranks, why = snapshot.ended
+        game.ended = GameEnded(reason, tuple(ranks), why)
     game.at_ms = snapshot.at_ms
+    game.paused = snapshot.paused
+    game.paused_ms = snapshot.paused_ms
     return game
 
 

@@ -81,12 +81,6 @@ class FoldState(msgspec.Struct):
 def judge(state: FoldState, offset: int, key: str, value: Claim | Entry | BadValue) -> Verdict:
     """The rule itself: what the record at `offset` is, given everything before it. Changes nothing."""
     match value:
-        case BadValue():
-            return Damaged(offset, key, str(value))
-        case Claim():
-            if key != CLAIM_KEY:
-                return Damaged(offset, key, "a claim under an aggregate's key")
-            return ClaimSeen(offset, value)
         case Entry():
             if key == CLAIM_KEY:
                 return Damaged(offset, key, "an entry under the claims' key")
@@ -95,6 +89,12 @@ def judge(state: FoldState, offset: int, key: str, value: Claim | Entry | BadVal
             if value.seq != state.seqs.get(key, 0) + 1:
                 return Void(offset, key, value, VoidReason.SEQ)
             return Effective(offset, key, value)
+        case Claim():
+            if key != CLAIM_KEY:
+                return Damaged(offset, key, "a claim under an aggregate's key")
+            return ClaimSeen(offset, value)
+        case BadValue():
+            return Damaged(offset, key, str(value))
 
 
 def advance(state: FoldState, verdict: Verdict) -> None:

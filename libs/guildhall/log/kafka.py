@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from guildhall.log import topics
 from guildhall.log.errors import LogUnavailable
 from guildhall.log.kafka_client import MAX_MESSAGE_BYTES, ClientSettings, Connection, kafka_error
+from guildhall.log.kafka_home import CLUSTER_KEY, Home
 from guildhall.log.kafka_producer import KafkaProducer
 from guildhall.log.kafka_reader import KafkaReader, in_order, key_of, offset_of
 from guildhall.log.kafka_tail import KafkaTail
@@ -38,28 +40,40 @@ _log = logs.get("log")
 class KafkaLog:
     """`Log` on a cluster; made by `open_kafka`."""
 
-    def __init__(self, connection: Connection, single_broker_not_durable: bool, max_record_bytes: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        single_broker_not_durable: bool,
+        max_record_bytes: int,
+        home: Home | None,
+        make_topics: bool,
+    ) -> None:
         try:
             admin = AdminClient(connection.admin())
         except KafkaException as error:
             raise ValueError(kafka_error(error).str()) from error
-        self._connection = connection
+        self.connection = connection
         self._tails: list[KafkaTail] = []
         self.producer = KafkaProducer(connection)
         self.reader = KafkaReader(connection)
         # Apart, so that a long fold doesn't hold up the questions whose answers must be fresh.
         self.ends = KafkaReader(connection)
         self.max_record_bytes = max_record_bytes
-        self._provisioning = Provisioning(admin, single_broker_not_durable, connection.request_seconds)
+        self._provisioning = Provisioning(admin, single_broker_not_durable, connection.request_seconds, make_topics)
+        self._home = home
+        self._at_home = False
+        self._checking_home = asyncio.Lock()
         if single_broker_not_durable:
             _log.warning("one broker, so the log is not durable: its disk is all there is", kafka=connection.bootstrap)
 
     async def events(self, topic: str, partitions: int = DEFAULT_PARTITIONS) -> "KafkaEvents":
-        """As the port says. Raises `CanLoseEvents`, a `LogUnreadable`, for a topic that can lose events."""
+        """As the port says. Raises `LogUnreadable`: `CanLoseEvents` for one that can lose events; `WrongCluster`."""
+        await self.check_home()
         return KafkaEvents(self, topic, await self._provisioning.ensure(events_topic(topic, partitions)))
 
     async def compacted(self, topic: str, partitions: int = DEFAULT_PARTITIONS) -> "KafkaCompacted":
-        """As the port says. Raises `CanLoseEvents`, a `LogUnreadable`, for a topic that can lose keys."""
+        """As the port says. Raises `LogUnreadable`: `CanLoseEvents` for one that can lose keys; `WrongCluster`."""
+        await self.check_home()
         return KafkaCompacted(self, topic, await self._provisioning.ensure(compacted_topic(topic, partitions)))
 
     async def close(self) -> None:
@@ -69,9 +83,33 @@ class KafkaLog:
 
     def tail(self, topic: "KafkaEvents") -> KafkaTail:
         """A tail of the topic; ended with the log at the latest."""
-        tail = KafkaTail(self._connection, topic)
+        tail = KafkaTail(self.connection, topic)
         self._tails.append(tail)
         return tail
+
+    async def check_home(self) -> None:
+        """Once, before any topic of the log is used: whether this is the cluster that it lies on.
+
+        Raises `WrongCluster`, `CanLoseEvents`, `LogUnavailable`.
+        """
+        home, bootstrap = self._home, self.connection.bootstrap
+        if home is None:
+            return
+        async with self._checking_home:
+            if self._at_home:
+                return
+            found = await self._provisioning.cluster_id()
+            home.check(bootstrap, found)
+            topic = KafkaCompacted(
+                self, topics.OPERATIONS, await self._provisioning.ensure(compacted_topic(topics.OPERATIONS, 1))
+            )
+            stored = await topic.get(0, CLUSTER_KEY)
+            if stored is None:
+                await topic.put(0, CLUSTER_KEY, found.encode())
+            else:
+                home.check_stored(bootstrap, found, stored.decode(errors="replace"))
+            home.remember(found)
+            self._at_home = True
 
 
 class KafkaEvents:
@@ -186,12 +224,16 @@ def open_kafka(
     request_seconds: float = 5.0,
     delivery_seconds: float = 5.0,
     client: ClientSettings | None = None,
+    home: Home | None = None,
+    make_topics: bool = True,
 ) -> KafkaLog:
     """The log on the cluster at `bootstrap` (`host:port[,host:port…]`), for use in one event loop; connects by and by.
 
     `single_broker_not_durable` takes a cluster of one broker, for development. A question is answered within
     `request_seconds` or is `LogUnavailable`; a record is reported within `delivery_seconds` or is in `Doubt`. `client`
-    adds settings of librdkafka, such as those of TLS. Raises ValueError for settings that it refuses.
+    adds settings of librdkafka, such as those of TLS. `home`, if given, is checked before anything is read or written.
+    Without `make_topics`, topics that are missing are not made, but named. Raises ValueError for settings that
+    librdkafka refuses.
     """
     connection = Connection(bootstrap, request_seconds, delivery_seconds, client or {})
-    return KafkaLog(connection, single_broker_not_durable, max_record_bytes)
+    return KafkaLog(connection, single_broker_not_durable, max_record_bytes, home, make_topics)

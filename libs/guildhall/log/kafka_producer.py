@@ -22,29 +22,34 @@ _log = logs.get("log")
 class _Batch:
     """Records sent together. Reports come from two threads: refused at once here, everything else from the poll."""
 
-    __slots__ = ("future", "limit", "lock", "missing", "outcomes")
+    __slots__ = ("future", "reports", "size")
 
-    def __init__(self, size: int, limit: int) -> None:
-        self.outcomes: list[AppendOutcome] = [Doubt("not reported")] * size
-        self.missing = size
-        self.limit = limit
-        self.lock = threading.Lock()
-        self.future: asyncio.Future[list[AppendOutcome]] = asyncio.get_running_loop().create_future()
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.reports: list[tuple[int, KafkaError | None, Message | None]] = []
+        self.future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def reported(self, n: int, error: KafkaError | None, message: Message | None) -> None:
-        """Record `n`'s outcome; the last one ends the wait."""
-        self.outcomes[n] = _outcome(error, message, self.limit)
-        with self.lock:
-            self.missing -= 1
-            last = self.missing == 0
-        if last:
+        """Record `n`'s report; the last one ends the wait. The rest is left to whoever waits: the poll must go on."""
+        self.reports.append((n, error, message))
+        if len(self.reports) == self.size:
             # A loop that has been closed has nobody left to tell.
             with contextlib.suppress(RuntimeError):
                 self.future.get_loop().call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         if not self.future.done():  # whoever waited has gone
-            self.future.set_result(self.outcomes)
+            self.future.set_result(None)
+
+    def outcomes(self, limit: int) -> list[AppendOutcome]:
+        """In the order of the records."""
+        found: list[AppendOutcome] = [_NOT_REPORTED] * self.size
+        for n, error, message in self.reports:
+            found[n] = _outcome(error, message, limit)
+        return found
+
+
+_NOT_REPORTED = Doubt("not reported")
 
 
 def _outcome(error: KafkaError | None, message: Message | None, limit: int) -> AppendOutcome:
@@ -94,7 +99,7 @@ class KafkaProducer:
     ) -> list[AppendOutcome]:
         if self._closed or not records:
             return [Doubt("the log is closed")] * len(records)
-        batch = _Batch(len(records), limit)
+        batch = _Batch(len(records))
         producer = self._producer
         for n, (key, value) in enumerate(records):
             try:
@@ -103,7 +108,8 @@ class KafkaProducer:
                 batch.reported(n, KafkaError(KafkaError._QUEUE_FULL), None)
             except KafkaException as error:
                 batch.reported(n, kafka_error(error), None)
-        return await batch.future
+        await batch.future
+        return batch.outcomes(limit)
 
     def _make(self) -> Producer:
         try:

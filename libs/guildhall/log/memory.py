@@ -5,6 +5,7 @@ Several instances share one `MemoryBroker`, each through a `MemoryLog` of its ow
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from guildhall.log.bell import Bell, BellTail
 from guildhall.log.port import (
@@ -17,6 +18,11 @@ from guildhall.log.port import (
     TooLarge,
     check_partition,
 )
+
+SCAN_PAGE = 3
+"""Records of a compacted topic that are read at once: few, so that what happens between two pages is met."""
+
+T = TypeVar("T")
 
 
 class Faults:
@@ -33,11 +39,14 @@ class Faults:
         twice or never, and what is returned is what the instance is told."""
         return [write(record) for record in records]
 
-    async def request(self, topic: str, partition: int) -> None:
-        """Called before each other request; may wait, or raise `LogUnavailable`."""
+    async def ask(self, topic: str, partition: int, answer: Callable[[], T]) -> T:
+        """Any other request. `answer` does at the broker what was asked, now, and tells what came of it: it can be
+        called late, twice or never. Raises `LogUnavailable` to leave the question without an answer."""
+        await self.request(topic, partition)
+        return answer()
 
-    async def response(self, topic: str, partition: int) -> None:
-        """Called after each other request, before its answer is told."""
+    async def request(self, topic: str, partition: int) -> None:
+        """Called before each of them; may wait, or raise `LogUnavailable`."""
 
 
 class MemoryBroker:
@@ -104,19 +113,15 @@ class MemoryEvents:
 
     async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
         check_partition(self, partition)
-        await self._faults.request(self.name, partition)
         await asyncio.sleep(0)
-        records = self._stored[partition][offset : offset + limit]
-        await self._faults.response(self.name, partition)
-        return records
+        stored = self._stored[partition]
+        return await self._faults.ask(self.name, partition, lambda: stored[offset : offset + limit])
 
     async def end_offset(self, partition: int) -> int:
         check_partition(self, partition)
-        await self._faults.request(self.name, partition)
         await asyncio.sleep(0)
-        end = len(self._stored[partition])
-        await self._faults.response(self.name, partition)
-        return end
+        stored = self._stored[partition]
+        return await self._faults.ask(self.name, partition, lambda: len(stored))
 
     def tail(self) -> BellTail:
         return BellTail(self, self._bell)
@@ -135,29 +140,43 @@ class MemoryCompacted:
     async def put(self, partition: int, key: str, value: bytes | None) -> int:
         check_partition(self, partition)
         key.encode()  # as every store does
-        await self._faults.request(self.name, partition)
+        stored = self._stored[partition]
+
+        def put() -> int:
+            offset = self._broker.next_put
+            self._broker.next_put += 1
+            if value is None:
+                stored.pop(key, None)
+            else:
+                stored[key] = Record(offset, key, value)
+            return offset
+
         await asyncio.sleep(0)
-        offset = self._broker.next_put
-        self._broker.next_put += 1
-        if value is None:
-            self._stored[partition].pop(key, None)
-        else:
-            self._stored[partition][key] = Record(offset, key, value)
-        await self._faults.response(self.name, partition)
-        return offset
+        return await self._faults.ask(self.name, partition, put)
 
     async def get(self, partition: int, key: str) -> bytes | None:
         check_partition(self, partition)
-        await self._faults.request(self.name, partition)
+        stored = self._stored[partition]
         await asyncio.sleep(0)
-        record = self._stored[partition].get(key)
-        await self._faults.response(self.name, partition)
+        record = await self._faults.ask(self.name, partition, lambda: stored.get(key))
         return record.value if record else None
 
     async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
         check_partition(self, partition)
-        await self._faults.request(self.name, partition)
-        await asyncio.sleep(0)
-        found = sorted((r for r in self._stored[partition].values() if r.offset >= offset), key=lambda r: r.offset)
-        await self._faults.response(self.name, partition)
-        return found
+        stored = self._stored[partition]
+
+        def page() -> list[Record]:
+            found = sorted((r for r in stored.values() if r.offset >= offset), key=lambda r: r.offset)
+            return found[:SCAN_PAGE]
+
+        # Page by page, as a reader of a topic that is compacted meanwhile: what is put again comes again.
+        newest: dict[str, Record] = {}
+        while True:
+            await asyncio.sleep(0)
+            records = await self._faults.ask(self.name, partition, page)
+            for record in records:
+                newest.pop(record.key, None)
+                newest[record.key] = record
+                offset = record.offset + 1
+            if len(records) < SCAN_PAGE:
+                return list(newest.values())

@@ -42,6 +42,16 @@ _NO_LEADER = {
 }
 
 
+MISSING = "Make it with `guildhall topics apply`; if it was made before, this may be another cluster."
+
+
+class MissingTopic(LogUnreadable):
+    """A topic that isn't there, and is not to be made by whoever asks for it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "is missing. " + MISSING)
+
+
 class CanLoseEvents(LogUnreadable):
     """A topic whose settings, replicas or first offset say that it can lose, or has lost, what was acknowledged."""
 
@@ -85,7 +95,7 @@ def compacted_topic(name: str, partitions: int = DEFAULT_PARTITIONS) -> Topic:
 
 def hall_topics(games: Iterable[str], partitions: int = DEFAULT_PARTITIONS) -> list[Topic]:
     """All topics of a hall with these games (names as in their packages)."""
-    found = [compacted_topic(topics.OWNERS, 1), compacted_topic(topics.PACKS, 1)]
+    found = [compacted_topic(name, 1) for name in (topics.OWNERS, topics.PACKS, topics.OPERATIONS)]
     for game in games:
         found.append(events_topic(topics.events(game), partitions))
         found += [compacted_topic(name(game), partitions) for name in _BESIDE_EVENTS]
@@ -108,22 +118,40 @@ class Provisioning:
     """Makes and judges topics on one cluster.
 
     `single_broker_not_durable` takes topics with one replica, on a cluster of one broker; anything larger is refused
-    then, since it could do better.
+    then, since it could do better. Without `make_missing`, `ensure` refuses a topic that isn't there.
     """
 
-    def __init__(self, admin: AdminClient, single_broker_not_durable: bool, request_seconds: float) -> None:
+    def __init__(
+        self,
+        admin: AdminClient,
+        single_broker_not_durable: bool,
+        request_seconds: float,
+        make_missing: bool = True,
+    ) -> None:
         self._admin = admin
+        self._make_missing = make_missing
         self._single = single_broker_not_durable
         self._seconds = request_seconds
         self._replication = 1 if single_broker_not_durable else REPLICATION
         self._min_insync = 1 if single_broker_not_durable else MIN_INSYNC
 
     async def ensure(self, topic: Topic) -> int:
-        """The topic's count of partitions; makes it if it isn't there. Raises `CanLoseEvents`, `LogUnavailable`."""
-        found = await self._find(topic) or await self._make(topic)
+        """The topic's count of partitions; makes it if it isn't there. Raises `CanLoseEvents`, `MissingTopic`,
+        `LogUnavailable`.
+        """
+        found = await self._find(topic)
+        if found is None:
+            if not self._make_missing:
+                raise MissingTopic(topic.name)
+            found = await self._make(topic)
         if problems := self._problems(topic, found):
             raise CanLoseEvents(problems)
         return found.partitions
+
+    async def cluster_id(self) -> str:
+        """The id that the cluster got when it was made. Raises `LogUnavailable`."""
+        cluster = await answered(self._admin.describe_cluster(request_timeout=self._seconds))
+        return str(cluster.cluster_id)
 
     async def apply(self, wanted: Sequence[Topic]) -> list[str]:
         """Makes what is missing, sets right what differs; returns what was done, a sentence each.

@@ -30,6 +30,9 @@ from guildhall.log.snapshots import (
     decode_marker,
     decode_snapshot,
 )
+from guildhall.telemetry import logs, metrics
+
+_log = logs.get("log")
 
 
 @dataclass(frozen=True)
@@ -62,16 +65,19 @@ async def recover(
 ) -> FoldState:
     """Brings a reader to the partition's end; returns where the fold stands, for a `Writer` or for reading on.
 
-    `restore(aggregate_id, snapshot)` sets an aggregate's state to a snapshot of `schema`; `listener` is told every
-    effective record after that (or after nothing, where there is no snapshot), each aggregate's in order of seq, and
-    beyond the checkpoint every other verdict too. States of finished aggregates below the checkpoint are not told:
-    what remains of them is their marker.
+    `restore(aggregate_id, snapshot)` sets an aggregate's state to a snapshot of `schema`; where it raises `BadValue`,
+    the events are folded as if there were none. `listener` is told every effective record after that (or after nothing,
+    where there is no snapshot), each aggregate's in order of seq, and beyond the checkpoint every other verdict too.
+    States of finished aggregates below the checkpoint are not told: what remains of them is their marker.
 
     Raises `LogUnavailable`; `LogUnreadable` if the events don't go with what was kept beside them, so some are lost.
     """
-    # Before the events' end: whatever these tell of must then be within it.
+    # The checkpoint first: the markers of what it no longer lists were there before it. The events' end last: whatever
+    # all these tell of must then be within it.
+    checkpoint = await _checkpoint(store, partition)
     markers = await _markers(store, partition)
-    checkpoint = await _checkpoint(store, partition) if markers is not None else None
+    if markers is None:
+        checkpoint = None
     snapshots = await _snapshots(store, partition, schema)
     end = await store.events.end_offset(partition)
     start = checkpoint or Checkpoint(BEGINNING, {})
@@ -82,14 +88,14 @@ async def recover(
 
     state = _state_at(start, markers or {})
     behind: dict[str, Snapshot | None] = {}
-    ahead: dict[str, Snapshot] = {}
+    ahead: dict[str, Snapshot | None] = {}
     for aggregate_id, seq in start.seqs.items():
         snapshot = snapshots.get(aggregate_id)
         if snapshot is not None and snapshot.seq > seq:
             ahead[aggregate_id] = snapshot
             continue
-        if snapshot is not None:
-            restore(aggregate_id, snapshot)
+        if snapshot is not None and not _restored(store, partition, restore, aggregate_id, snapshot):
+            snapshot = None
         if snapshot is None or snapshot.seq < seq:
             behind[aggregate_id] = snapshot
     for aggregate_id, snapshot in snapshots.items():
@@ -100,8 +106,11 @@ async def recover(
     def told(verdict: Verdict) -> None:
         if isinstance(verdict, Effective) and verdict.aggregate_id in ahead:
             snapshot = ahead[verdict.aggregate_id]
-            if verdict.entry.seq == snapshot.seq:
-                restore(verdict.aggregate_id, ahead.pop(verdict.aggregate_id))
+            if snapshot is not None and verdict.entry.seq == snapshot.seq:
+                if _restored(store, partition, restore, verdict.aggregate_id, snapshot):
+                    del ahead[verdict.aggregate_id]
+                else:
+                    ahead[verdict.aggregate_id] = None
         else:
             listener(verdict)
 
@@ -111,6 +120,26 @@ async def recover(
     }
     await _catch_up(store.events, partition, never_reached, state.position, state.seqs, listener)
     return state
+
+
+def _restored(
+    store: Store, partition: int, restore: Callable[[str, Snapshot], None], aggregate_id: str, snapshot: Snapshot
+) -> bool:
+    try:
+        restore(aggregate_id, snapshot)
+    except BadValue as error:
+        unreadable(store.snapshots, partition, aggregate_id, error)
+        return False
+    return True
+
+
+def unreadable(topic: CompactedTopic, partition: int, key: str, error: BadValue) -> None:
+    """Tell of a stored state that is passed over: nothing is lost, but a start takes longer and a disk may be bad."""
+    kind = topic.name.rpartition(".")[2].removesuffix("s")
+    metrics.UNREADABLE_STATES.labels(kind).inc()
+    _log.error(
+        "stored state unreadable; its events are folded", topic=topic.name, partition=partition, key=key, why=str(error)
+    )
 
 
 def _state_at(checkpoint: Checkpoint, markers: dict[str, Marker]) -> FoldState:
@@ -161,11 +190,23 @@ async def _catch_up(
         )
 
 
+async def checkpointed(store: Store, partition: int) -> FoldState:
+    """Where a reader of the log alone can begin: at the checkpoint, or at the beginning where none can be used.
+
+    Raises `LogUnavailable`, `LogUnreadable`.
+    """
+    checkpoint = await _checkpoint(store, partition)
+    markers = await _markers(store, partition)
+    return _state_at(checkpoint, markers) if checkpoint is not None and markers is not None else FoldState()
+
+
 async def _checkpoint(store: Store, partition: int) -> Checkpoint | None:
-    value = await store.checkpoints.get(partition, checkpoint_key(partition))
+    key = checkpoint_key(partition)
+    value = await store.checkpoints.get(partition, key)
     try:
         return decode_checkpoint(value) if value is not None else None
-    except BadValue:
+    except BadValue as error:
+        unreadable(store.checkpoints, partition, key, error)
         return None
 
 
@@ -177,14 +218,21 @@ async def _snapshots(store: Store, partition: int, schema: str) -> dict[str, Sna
         if its_schema == schema:
             try:
                 found[aggregate_id] = decode_snapshot(record.value)
-            except BadValue:
-                continue
+            except BadValue as error:
+                unreadable(store.snapshots, partition, record.key, error)
     return found
 
 
 async def _markers(store: Store, partition: int) -> dict[str, Marker] | None:
     """All markers; None if one can't be read, because then only the events tell that its aggregate is finished."""
-    try:
-        return {record.key: decode_marker(record.value) for record in await store.markers.scan(partition)}
-    except BadValue:
-        return None
+    found: dict[str, Marker] | None = {}
+    for record in await store.markers.scan(partition):
+        try:
+            marker = decode_marker(record.value)
+        except BadValue as error:
+            unreadable(store.markers, partition, record.key, error)
+            found = None
+        else:
+            if found is not None:
+                found[record.key] = marker
+    return found

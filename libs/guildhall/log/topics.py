@@ -6,6 +6,9 @@ OWNERS = "guildhall.owners"
 PACKS = "guildhall.packs"
 """Compacted, one partition: content packs by hash."""
 
+OPERATIONS = "guildhall.operations"
+"""Compacted, one partition: the id of the cluster that the log lives on, and what operators did to processes."""
+
 
 def events(game: str) -> str:
     """The game's records; `game` as in its package, such as `arcane_alley`."""

@@ -13,6 +13,7 @@ from guildhall.log.port import Claim, Entry
 
 _MAX_INT64 = (1 << 63) - 1
 _MAX_UINT64 = (1 << 64) - 1
+_SHORT = [bytes((number,)) for number in range(0x80)]
 
 
 def encode_claim(claim: Claim) -> bytes:
@@ -25,13 +26,16 @@ def encode_claim(claim: Claim) -> bytes:
 
 def encode_entry(entry: Entry) -> bytes:
     """An entry's value. Raises ValueError for a seq below 1, a negative claim, or no hash."""
-    if not (0 <= entry.claim <= _MAX_INT64 and 1 <= entry.seq <= _MAX_UINT64 and entry.hash):
+    claim, digest, body, seq = entry.claim, entry.hash, entry.body, entry.seq
+    if not (0 <= claim <= _MAX_INT64 and 1 <= seq <= _MAX_UINT64 and digest):
         raise ValueError("an entry needs a claim, a seq from 1, and a hash")
-    head = (b"\x08" + _varint(entry.claim) if entry.claim else b"") + _bytes_field(2, entry.hash)
-    body_head = b"\x1a" + _varint(len(entry.body)) if entry.body else b""
-    tail = b"\x20" + _varint(entry.seq)
-    length = len(head) + len(body_head) + len(entry.body) + len(tail)
-    return b"".join((b"\x12", _varint(length), head, body_head, entry.body, tail))
+    parts = [b"\x08" + _varint(claim)] if claim else []
+    parts += b"\x12", _varint(len(digest)), digest
+    if body:
+        parts += b"\x1a", _varint(len(body)), body
+    parts += b"\x20", _varint(seq)
+    inner = b"".join(parts)
+    return b"\x12" + _varint(len(inner)) + inner
 
 
 def decode(value: bytes) -> Claim | Entry:
@@ -105,6 +109,10 @@ def _bytes_field(number: int, data: bytes) -> bytes:
 
 
 def _varint(number: int) -> bytes:
+    if number < 0x80:
+        return _SHORT[number]
+    if number < 0x4000:
+        return bytes((number & 0x7F | 0x80, number >> 7))
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)

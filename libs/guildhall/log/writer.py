@@ -7,7 +7,6 @@ round after round; so one produce is in flight, and a round's I/O begins after e
 import asyncio
 import random
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
@@ -65,8 +64,7 @@ class Limits(msgspec.Struct, frozen=True):
     last_pause: float = 2.0
 
 
-@dataclass(slots=True, eq=False)
-class _Pending:
+class _Pending(msgspec.Struct, eq=False):
     """An append without an outcome; `claim` is the one that it was sent under, `NO_CLAIM` while it is queued."""
 
     aggregate_id: str
@@ -117,10 +115,12 @@ class Writer:
         self._claiming: asyncio.Future[int] | None = None
         self._confirming: asyncio.Future[Position] | None = None
         self._asked: asyncio.Future[Position] | None = None
+        self._standing_down: asyncio.Future[None] | None = None
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._poll: asyncio.TimerHandle | None = None
         self._closed = False
+        self._ended = asyncio.Event()
         self._failure: Exception | None = None
 
     @property
@@ -164,16 +164,23 @@ class Writer:
         seqs = {aggregate_id: seq for aggregate_id, seq in self._state.seqs.items() if aggregate_id not in marked}
         return Checkpoint(self._state.position, seqs, dict(self._state.damaged))
 
-    async def claim(self) -> int:
-        """Claims the partition, folds up to the claim, serves; returns the claim's id (its offset).
+    def start(self) -> None:
+        """Reads on from where the state stands, and tells the listener, without claiming. `claim` starts it too.
 
-        Also the way back after standing down; when is the caller's matter (a newer assignment, or a jittered back-off).
-        Keeps trying while the log can't be reached. Raises `NotOwner` if a newer foreign claim came at once, `Closed`.
+        Raises `Closed`.
         """
         self._check_open()
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name=f"writer of {self._topic.name}/{self._partition}")
             self._schedule_poll()
+
+    async def claim(self) -> int:
+        """Claims the partition, folds up to the claim, serves; returns the claim's id (its offset).
+
+        Also the way back after standing down; when is the matter of `guildhall.log.ownership`.
+        Keeps trying while the log can't be reached. Raises `NotOwner` if a newer foreign claim came at once, `Closed`.
+        """
+        self.start()
         if self._claiming is None:
             self._claiming = asyncio.get_running_loop().create_future()
         self._wake.set()
@@ -228,6 +235,17 @@ class Writer:
             self._wake.set()
         return await asyncio.shield(self._confirming)
 
+    async def stood_down(self) -> None:
+        """Returns as soon as this instance doesn't serve: another one's claim was folded, or the writer has ended."""
+        if self.serving:
+            if self._standing_down is None:
+                self._standing_down = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._standing_down)
+
+    async def ended(self) -> None:
+        """Returns when the writer was closed or has failed (`failure` says of what)."""
+        await self._ended.wait()
+
     async def settled(self, aggregate_id: str) -> None:
         """Returns when the outcome of the aggregate's append in flight, if there is one, is known."""
         pending = self._in_flight.get(aggregate_id)
@@ -242,14 +260,16 @@ class Writer:
         Bound it with a time-out of your own: appends without an outcome when it is cancelled are in `Doubt`.
         """
         self._closed = True
+        self._tell_standing_down()
         try:
             for aggregate_id in list(self._in_flight):
                 await self.settled(aggregate_id)
         finally:
             if self._task is not None:
                 self._task.cancel()
-                await asyncio.wait([self._task])
             self._end(Closed("the writer was closed"))
+        if self._task is not None:
+            await asyncio.wait([self._task])
 
     def _check_open(self) -> None:
         if self._closed:
@@ -361,11 +381,12 @@ class Writer:
         """Takes in what the fold has just passed: tells the listener, then settles what it decides."""
         self._listener(verdict)
         match verdict:
-            case Effective(offset=offset, aggregate_id=aggregate_id, entry=entry):
-                pending = self._in_flight.get(aggregate_id)
+            case Effective():
+                pending = self._in_flight.get(verdict.aggregate_id)
+                entry = verdict.entry
                 if pending is not None and pending.seq <= entry.seq:
                     same = pending.seq == entry.seq and pending.digest == entry.hash
-                    self._settle(pending, Appended(offset) if same else RuledOut())
+                    self._settle(pending, Appended(verdict.offset) if same else RuledOut())
             case ClaimSeen():
                 self._rule_out_older()
             case Damaged(key=key) if key == CLAIM_KEY:
@@ -378,6 +399,13 @@ class Writer:
         for pending in list(self._in_flight.values()):
             if not self._owns or NO_CLAIM < pending.claim < self._state.newest_claim:
                 self._settle(pending, RuledOut())
+        if not self._owns:
+            self._tell_standing_down()
+
+    def _tell_standing_down(self) -> None:
+        if self._standing_down is not None:
+            self._standing_down.set_result(None)
+            self._standing_down = None
 
     def _settle(self, pending: _Pending, outcome: Outcome) -> None:
         del self._in_flight[pending.aggregate_id]
@@ -392,6 +420,7 @@ class Writer:
     def _end(self, error: Exception) -> None:
         """Nothing more will happen here: whoever waits is told so."""
         self._closed = True
+        self._tell_standing_down()
         if self._poll is not None:
             self._poll.cancel()
         for pending in list(self._in_flight.values()):
@@ -400,6 +429,7 @@ class Writer:
             if waiting is not None:
                 _fail(waiting, error)
         self._claiming = self._confirming = self._asked = None
+        self._ended.set()
 
 
 def is_next(state: FoldState, appended: Appended) -> bool:

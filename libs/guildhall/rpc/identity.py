@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import hmac
 import json
 import os
 import time
@@ -220,12 +219,6 @@ def public_keys(path: Path) -> FixedKeys:
     if not keys:
         raise ValueError(f"{path} holds no Ed25519 public key")
     return FixedKeys(keys)
-
-
-def derived_secret(key: Ed25519PrivateKey, purpose: str) -> bytes:
-    """32 secret bytes for one purpose, the same at each start of the same hall."""
-    raw = key.private_bytes(serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption())
-    return hmac.digest(raw, b"guildhall " + purpose.encode(), "sha256")
 
 
 def mint(key: Ed25519PrivateKey, subject: str, scopes: Sequence[str], ttl_seconds: float) -> str:

@@ -1,9 +1,11 @@
 """A gRPC server whose services come from descriptors: identity, limits and typed errors around every method."""
 
+import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,12 +15,14 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
+from guildhall.rpc import deadlines
 from guildhall.rpc.errors import Failure, abort
+from guildhall.rpc.forwarding import Elsewhere, Forwarder, Requests, is_forwarded
 from guildhall.rpc.identity import Authenticator, Caller
 from guildhall.rpc.limits import Meter
 from guildhall.telemetry import logs, metrics
 
-Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+Context: TypeAlias = deadlines.Context
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 """Larger messages are refused by gRPC itself, before anything of ours reads them."""
@@ -70,37 +74,55 @@ def service_config(services: Sequence[ServiceDescriptor]) -> str:
     return json.dumps({"methodConfig": [{"name": names, "retryPolicy": RETRY_POLICY}]})
 
 
-def handlers(service: ServiceDescriptor, servicer: object, gate: Gate) -> grpc.GenericRpcHandler:
+def handlers(
+    service: ServiceDescriptor, servicer: object, gate: Gate, forwarder: Forwarder | None = None
+) -> grpc.GenericRpcHandler:
     """The service's methods, each answered by the servicer's method of the same name in snake_case.
 
     Requests and responses are bytes. Unary: `async (request, caller, context) -> bytes`; a stream of responses:
-    `(request, caller, context) -> async iterator`, where both stream `request` is an async iterator too.
+    `(request, caller, context) -> async generator`, where both stream `request` is an async iterator too. What a method
+    ends with `Elsewhere` before it has answered anything is asked of the owner by the forwarder.
     """
     table: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for method in service.methods:
         behaviour = getattr(servicer, re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower())
         name = f"{service.full_name}/{method.name}"
         if method.client_streaming:
-            table[method.name] = grpc.stream_stream_rpc_method_handler(_stream(behaviour, name, gate, check=False))
+            both = _stream(behaviour, name, gate, forwarder, both=True)
+            table[method.name] = grpc.stream_stream_rpc_method_handler(both)
         elif method.server_streaming:
-            table[method.name] = grpc.unary_stream_rpc_method_handler(_stream(behaviour, name, gate, check=True))
+            one = _stream(behaviour, name, gate, forwarder, both=False)
+            table[method.name] = grpc.unary_stream_rpc_method_handler(one)
         else:
-            table[method.name] = grpc.unary_unary_rpc_method_handler(_unary(behaviour, name, gate))
+            table[method.name] = grpc.unary_unary_rpc_method_handler(_unary(behaviour, name, gate, forwarder))
     return grpc.method_handlers_generic_handler(service.full_name, table)
 
 
+Unary: TypeAlias = Callable[[bytes, Caller, Context], Awaitable[bytes]]
+Stream: TypeAlias = Callable[[Any, Caller, Context], AsyncGenerator[bytes, None]]
+
+
 def _unary(
-    behaviour: Callable[[bytes, Caller, Context], Awaitable[bytes]], name: str, gate: Gate
+    behaviour: Unary, name: str, gate: Gate, forwarder: Forwarder | None
 ) -> Callable[[bytes, Context], Awaitable[bytes]]:
     answered = metrics.REQUESTS.labels(name, "OK")
     seconds = metrics.REQUEST_SECONDS.labels(name)
+
+    async def answer(request: bytes, caller: Caller, context: Context) -> bytes:
+        try:
+            return await behaviour(request, caller, context)
+        except Elsewhere as elsewhere:
+            if forwarder is None or is_forwarded(context):
+                raise
+            away = elsewhere
+        return await forwarder.unary(name, request, context, away, lambda: behaviour(request, caller, context))
 
     async def call(request: bytes, context: Context) -> bytes:
         began = time.perf_counter()
         try:
             caller = await gate.admit(context)
             gate.meter.check_size(request)
-            response = await behaviour(request, caller, context)
+            response = await _in_time(answer(request, caller, context), context)
         except Exception as error:
             failure = _failure(name, error)
         else:
@@ -112,19 +134,53 @@ def _unary(
     return call
 
 
+async def _in_time(answer: Awaitable[bytes], context: Context) -> bytes:
+    """The answer. Raises Failure OUTCOME_UNKNOWN before the caller's own deadline."""
+    timeout = asyncio.timeout(deadlines.limit(context))
+    try:
+        async with timeout:
+            return await answer
+    except TimeoutError:
+        if not timeout.expired():
+            raise
+        raise Failure("OUTCOME_UNKNOWN", "The outcome is not known; send the same again.") from None
+
+
 def _stream(
-    behaviour: Callable[[Any, Caller, Context], AsyncIterator[bytes]], name: str, gate: Gate, *, check: bool
-) -> Callable[[Any, Context], AsyncIterator[bytes]]:
+    behaviour: Stream, name: str, gate: Gate, forwarder: Forwarder | None, *, both: bool
+) -> Callable[[Any, Context], AsyncGenerator[bytes, None]]:
+    """`both`: requests are a stream too, of which the owner gets what was read last and all that follows."""
     streams = metrics.STREAMS.labels(name)
 
-    async def call(request: Any, context: Context) -> AsyncIterator[bytes]:
+    async def answer(request: Any, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
+        answered = False
+        try:
+            async with aclosing(behaviour(request, caller, context)) as responses:
+                async for response in responses:
+                    answered = True
+                    yield response
+            return
+        except Elsewhere as elsewhere:
+            if forwarder is None or is_forwarded(context) or (answered and not both):
+                raise
+            away = elsewhere
+        forward = forwarder.conversation if both else forwarder.responses
+        again = forward(name, request, context, away, lambda: behaviour(request, caller, context))
+        async with aclosing(again) as responses:
+            async for response in responses:
+                yield response
+
+    async def call(request: Any, context: Context) -> AsyncGenerator[bytes, None]:
         try:
             caller = await gate.admit(context)
-            if check:
+            if both:
+                request = Requests(request)
+            else:
                 gate.meter.check_size(request)
             with gate.meter.stream(caller.subject), streams.track_inprogress():
-                async for response in behaviour(request, caller, context):
-                    yield response
+                async with aclosing(answer(request, caller, context)) as responses:
+                    async for response in responses:
+                        yield response
         except Exception as error:
             failure = _failure(name, error)
         else:
@@ -152,24 +208,27 @@ class Server:
         self._names: list[str] = [health_pb2.DESCRIPTOR.services_by_name["Health"].full_name]
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
 
-    def add(self, service: ServiceDescriptor, servicer: object, gate: Gate) -> None:
+    def add(self, service: ServiceDescriptor, servicer: object, gate: Gate, forwarder: Forwarder | None = None) -> None:
         """Serve one more service; before `start`."""
-        self._server.add_generic_rpc_handlers((handlers(service, servicer, gate),))
+        self._server.add_generic_rpc_handlers((handlers(service, servicer, gate, forwarder),))
         self._names.append(service.full_name)
 
-    async def start(self, address: str, port: int) -> int:
-        """Listen (port 0: any free one) and return the port. Raises PortTaken."""
-        reflection.enable_server_reflection([*self._names, reflection.SERVICE_NAME], self._server)
+    def bind(self, address: str, port: int) -> int:
+        """Take the port (0: any free one) and return it; whoever connects waits until `start`. Raises PortTaken."""
         try:
             bound = self._server.add_insecure_port(f"{address}:{port}")
         except RuntimeError as error:
             raise PortTaken(f"cannot listen on {address}:{port}: is another program there?") from error
         if bound == 0:
             raise PortTaken(f"cannot listen on {address}:{port}: is another program there?")
-        await self._server.start()
-        for name in ("", *self._names):
-            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         return bound
+
+    async def start(self, not_ready: Iterable[str] = ()) -> None:
+        """Answer on what `bind` took. Health says SERVING, but of what is `not_ready` ("": the whole server)."""
+        reflection.enable_server_reflection([*self._names, reflection.SERVICE_NAME], self._server)
+        for name in ("", *self._names):
+            await self.set_serving(name, name not in not_ready)
+        await self._server.start()
 
     async def set_serving(self, service: str, serving: bool) -> None:
         """What the health of one service says."""

@@ -43,6 +43,25 @@ VOID_RECORDS = Counter(
     "guildhall_void_records", "Records that did not count, by why.", ["game", "why"], registry=REGISTRY
 )
 CLAIMS = Counter("guildhall_claims", "Claims folded, by whose they were.", ["game", "whose"], registry=REGISTRY)
+PARTITIONS = Gauge("guildhall_partitions", "Partitions that this process serves.", ["game"], registry=REGISTRY)
+ASSIGNMENTS = Counter(
+    "guildhall_assignments",
+    "Partitions that this process was told to own (assigned) or to leave to others (revoked).",
+    ["game", "change"],
+    registry=REGISTRY,
+)
+STAND_DOWNS = Counter(
+    "guildhall_stand_downs",
+    "Partitions that were to be owned here, and that another process has claimed.",
+    ["game"],
+    registry=REGISTRY,
+)
+FORWARDED = Counter(
+    "guildhall_forwarded",
+    "Requests and streams that were passed on to the owner, by method and reason (OK: answered).",
+    ["method", "reason"],
+    registry=REGISTRY,
+)
 FOLDED = Counter(
     "guildhall_folded_records", "Records folded that this process did not decide.", ["game"], registry=REGISTRY
 )
@@ -53,6 +72,28 @@ RULES_FAILURES = Counter(
     "guildhall_rules_failures",
     "Commands that failed unexpectedly in the rules; each is an alarm.",
     ["game"],
+    registry=REGISTRY,
+)
+STUCK = Gauge(
+    "guildhall_stuck_games",
+    "Games that nobody can bring forward, though they are neither over, nor paused, nor quarantined.",
+    ["game"],
+    registry=REGISTRY,
+)
+PAUSED = Gauge("guildhall_paused_games", "Games that an operator has paused.", ["game"], registry=REGISTRY)
+OPERATIONS = Counter(
+    "guildhall_operations", "What operators did: abort, pause, resume, repair, drain.", ["operation"], registry=REGISTRY
+)
+DAMAGED_RECORDS = Counter(
+    "guildhall_damaged_records",
+    "Records of the log that cannot be read, by what they are of (game, claim).",
+    ["game", "of"],
+    registry=REGISTRY,
+)
+UNREADABLE_STATES = Counter(
+    "guildhall_unreadable_states",
+    "Stored states that cannot be read (snapshot, checkpoint, marker): events are folded in their place.",
+    ["topic"],
     registry=REGISTRY,
 )
 TIMEOUTS = Counter("guildhall_timeouts", "Decisions that the clock answered.", ["game"], registry=REGISTRY)

@@ -1,0 +1,294 @@
+"""Trickerion at the terminal: sentences, table and menus, and that none of them tells what a viewer cannot know."""
+
+import io
+import random
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from guildhall.kernel.decide import Decided
+from guildhall.kernel.families import Family, Limit, Slot
+from guildhall.kernel.game import Game
+from guildhall.kernel.redact import redact
+from guildhall.kernel.v1.structs import Undo
+from guildhall.trickerion.v1 import structs as tr
+from services.trickerion import words
+from services.trickerion.greedy import Greedy
+from services.trickerion.hall import marker
+from services.trickerion.menus import AssignMenu
+from services.trickerion.rules import RULES
+from services.trickerion.sentences import Teller
+from services.trickerion.terminal import Terminal
+from tests.cli.random_games import steps
+from tests.games.trickerion.script import place, seat
+
+PACK = RULES.packs.data(RULES.pack_hash)
+TERMINAL = Terminal(PACK)
+GREEDY = Greedy(PACK)
+SIZES = (80, 120)
+DARK_ALLEY = {"dark_alley": "true"}
+TABLES = [(2, {}), (3, {}), (4, {}), (2, DARK_ALLEY), (4, DARK_ALLEY)]
+
+
+def played(players: int, number: int, options: dict[str, str], undo: float = 0.05) -> Iterator[tuple[Game, Decided]]:
+    """A game among players that mostly do what the greedy one would: so Tricks are set up and performed."""
+    return steps(players, number, options, undo=undo, rules=RULES, advice=GREEDY)
+
+
+def drawn(view: tr.View, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
+    console.print(TERMINAL.draw(view, str, width))
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def specials_named(text: str) -> set[int]:
+    """The special cards that a text names."""
+    flat = re.sub(r"\s+", " ", text)
+    return {card for card in words.SPECIALS if words.ASSIGNMENTS[card] in flat}
+
+
+def cards_in(value: Any) -> set[int]:
+    """The Assignment cards that stand anywhere in a view or an event."""
+    if isinstance(value, tuple):
+        return set().union(*(cards_in(inner) for inner in value)) if value else set()
+    found: set[int] = set()
+    for name in getattr(value, "__struct_fields__", ()):
+        inner = getattr(value, name)
+        if isinstance(inner, int) and not isinstance(inner, bool):
+            found |= {int(inner)} if name in CARD_FIELDS else set()
+        elif name in CARD_FIELDS and isinstance(inner, tuple) and all(isinstance(card, int) for card in inner):
+            found |= {int(card) for card in inner}
+        else:
+            found |= cards_in(inner)
+    return found & set(words.SPECIALS)
+
+
+CARD_FIELDS = {"card", "cards", "hand", "bonus", "performing"}
+
+
+def leaves(menu: Any) -> list[Any]:
+    found = []
+    for entry in menu.entries:
+        found += leaves(entry.then) if hasattr(entry.then, "entries") else [entry.then]
+    return found
+
+
+def test_there_is_a_clause_for_every_event() -> None:
+    assert set(Teller.CLAUSES) == set(tr.EVENT_TYPES.values())
+
+
+@pytest.mark.parametrize(
+    ("named", "kind"),
+    [
+        (words.TRICKS, tr.Trick),
+        (words.ASSIGNMENTS, tr.Assignment),
+        (words.MAGICIANS, tr.Magician),
+        (words.ABILITIES, tr.Magician),
+        (words.COMPONENTS, tr.Component),
+        (words.MEMBERS, tr.Member),
+        (words.LOCATIONS, tr.Location),
+        (words.SYMBOLS, tr.Symbol),
+        (words.CATEGORIES, tr.Category),
+        (words.DIRECTIONS, tr.Direction),
+        (words.WEEKDAYS, tr.Weekday),
+    ],
+)
+def test_everything_has_its_words(named: dict[int, str], kind: Any) -> None:
+    assert set(named) == {member for member in kind if member}
+    assert all(named.values()) and len(set(named.values())) == len(named)
+
+
+def test_words_agree_with_the_pack() -> None:
+    content = TERMINAL._content
+    for trick, name in words.TRICKS.items():
+        card = content.tricks[trick]
+        assert (card.name, card.category, card.level) == (name, words.category_of(trick), words.level_of(trick))
+        assert (trick in words.END_BONUSES) == (card.level == 3)
+    for front, name in words.ASSIGNMENTS.items():
+        assert content.assignments[front].location == words.location_of(front)
+        assert content.assignments[front].name == name or front < min(words.SPECIALS)
+    for component, name in words.COMPONENTS.items():
+        assert content.components[component].name == name
+    assert len(words.PROPHECIES) == len(content.prophecies)
+
+
+@pytest.mark.parametrize(("players", "options"), TABLES)
+def test_sentences_tell_what_the_viewer_was_told_and_no_more(players: int, options: dict[str, str]) -> None:
+    viewers = [*range(players), None]
+    tellers = {viewer: Teller(viewer) for viewer in viewers}
+    said = 0
+    for game, decided in played(players, players, options):
+        for viewer in viewers:
+            events = [told for event in decided.events if (told := redact(RULES, event, viewer)) is not None]
+            sentences = tellers[viewer].tell(game.version, events)
+            text = " ".join(sentences)
+            said += len(sentences)
+            assert specials_named(text) <= set().union(*(cards_in(event) for event in events)) if events else not text
+            assert not re.search(r"None|_|  |\b0 (?:Fame|coins|Shards|markers)\b", text), text
+            assert all(sentence[0].isupper() and sentence[-1] in ".!" for sentence in sentences)
+    assert said > 100
+
+
+@pytest.mark.parametrize(("players", "options"), TABLES)
+def test_the_table_shows_what_the_viewer_knows_and_no_more(players: int, options: dict[str, str]) -> None:
+    for game, _ in played(players, 10 + players, options):
+        if game.version % 41:
+            continue
+        for viewer in (0, players - 1, None):
+            view = game.view(viewer)
+            for width in SIZES:
+                text = drawn(view, width)
+                assert max(len(line) for line in text.splitlines()) <= width
+                assert specials_named(text) <= cards_in(view)
+                assert all(f"{player.fame} Fame" in text for player in view.players)
+            assert ("Your hand" in text) == (viewer is not None)
+
+
+def test_a_performance_card_is_drawn_with_slots_circles_and_corners() -> None:
+    """R08, with Linking Rings pointing down (Mechanical) above Chinese Sticks pointing up: a link."""
+    game, _ = next(step for step in steps(2, 1, rules=RULES) if step[0].view(0).turn == 1)
+    hall = game.hall
+    hall.display = [tr.PerformanceCard.R08 | 0xFF00]
+    hall.stage = [[0] * 6]
+    hall.stage[0][0] = marker(tr.Trick.LINKING_RINGS, 0, tr.Symbol.SPADES, tr.Direction.DOWN)
+    hall.stage[0][1] = marker(tr.Trick.CHINESE_STICKS, 1, tr.Symbol.HEARTS, tr.Direction.UP)
+    view = replace(RULES.view(RULES.blind(hall, 0), 0), game=game.view(0).game)
+    text = drawn(view)
+    lines = text.splitlines()
+    top = next(number for number, line in enumerate(lines) if "R08" in line and "╭" in line)
+    card = "\n".join(line[:15].rstrip() for line in lines[top : top + 13])
+    assert card == CARD, card
+
+
+CARD = """\
+╭─── 1 R08 ───╮
+│┌─e─┐        │
+│o♠P s        │
+│└─M─┘        │
+│  ●          │
+│┌─M─┐   ┌───┐│
+│s♥L o ◇ │ 4 ││
+│└─e─┘   └───┘│
+│  ○          │
+│┌───┐        │
+││ 3 │        │
+│└───┘        │
+╰─── 1F 1c ───╯"""
+
+
+@pytest.mark.parametrize(("players", "options"), TABLES)
+def test_every_legal_command_is_in_the_menu_once(players: int, options: dict[str, str]) -> None:
+    kinds = set()
+    for game, _ in played(players, 20 + players, options):
+        for decision in game.waiting():
+            commands, families = game.legal(decision.seat)
+            if families:
+                continue
+            menu = TERMINAL.menu(game.view(decision.seat), decision.kind, commands, str)
+            wanted = [command for command in commands if type(command) is not Undo]
+            found = leaves(menu)
+            kinds.add(decision.kind)
+            assert len(found) == len(wanted) and set(found) == set(wanted)
+            _check_words(menu)
+    assert {"place", "act", "starting_trick", "perform"} <= kinds
+
+
+def test_a_symbol_is_offered_with_the_markers_that_are_left() -> None:
+    """Those of a Trick given back have left the game."""
+    t = place(a=seat("magician:downtown", "linking_rings:spades*3"), dice="any X / X X / X X")
+    t.a.does("place magician downtown_4", "give_back linking_rings", "learn mind_reading dahlgaard_a")
+    menu = TERMINAL.menu(t.game.view(0), "symbol", t.game.legal(0).commands, str)
+    assert [entry.text for entry in menu.entries] == [
+        "♠, 1 marker left",
+        "♥, 4 markers left",
+        "♦, 4 markers left",
+        "♣, 4 markers left",
+    ]
+
+
+@pytest.mark.parametrize(("on_stage", "markers"), [("", "4 markers"), ("R01:0.0>down R10:0.0>right", "2 markers")])
+def test_prepare_is_offered_with_the_markers_that_it_brings(on_stage: str, markers: str) -> None:
+    """One more on the Engineer's slot, no more than there are in supply."""
+    team, piles = "magician:workshop engineer", "animal*1 glass*1 wood*1"
+    stage = " ".join(f"a/living_piano@{place}" for place in on_stage.split())
+    t = place(a=seat(team, "living_piano:hearts!", piles), display="R01 R10", stage=stage)
+    t.a.does("place magician workshop_1")
+    menu = TERMINAL.menu(t.game.view(0), "act", t.game.legal(0).commands, str)
+    (text,) = [entry.text for entry in menu.entries if entry.text.startswith("prepare")]
+    assert text.startswith("prepare: Living Piano: ") and text.endswith(f" AP, {markers}")
+    t.a.does("prepare living_piano")
+    assert t.a.tricks == f"living_piano:hearts*{markers[0]}!"
+
+
+def _check_words(menu: Any) -> None:
+    assert menu.question and len({entry.key for entry in menu.entries}) == len(menu.entries)
+    for entry in menu.entries:
+        assert entry.text and "(" not in entry.text[:1] and "_" not in entry.text and "None" not in entry.text
+        if hasattr(entry.then, "entries"):
+            _check_words(entry.then)
+
+
+def test_cards_are_assigned_step_by_step_and_only_what_is_legal() -> None:
+    game, _ = next(step for step in steps(3, 5, rules=RULES) if any(d.kind == "assign" for d in step[0].waiting()))
+    seat = game.waiting()[0].seat
+    (family,) = game.legal(seat).families
+    menu = TERMINAL.menu(game.view(seat), "assign", [family], str)
+    found = leaves(menu)
+    assert set(found) == set(family.commands())
+    assert "Magician" in menu.question and {"Theater (3 left)", "Theater"} & {entry.text for entry in menu.entries}
+
+
+def test_a_kind_of_card_is_offered_as_often_as_it_is_in_hand() -> None:
+    slots = tuple(Slot(name, (0, 1, 4)) for name in ("magician", "engineer", "first_apprentice"))
+    family = Family(tr.Assign, "cards", slots, 0, 3, (Limit(frozenset({1}), 1),))
+    rng = random.Random(1)
+    for _ in range(50):
+        menu: Any = AssignMenu(family, ())
+        while isinstance(menu, AssignMenu):
+            menu = rng.choice(menu.entries).then
+        assert family.holds(menu)
+    first = AssignMenu(family, ())
+    second = next(entry.then for entry in first.entries if entry.text == "Downtown (1 left)")
+    assert all("Downtown" not in entry.text for entry in second.entries)
+    assert "Magician: Downtown" in second.question
+
+
+def test_undo_takes_the_tellers_memory_back() -> None:
+    taken_back = 0
+    for number in range(3):
+        teller = Teller(None)
+        for game, decided in played(3, number, {}, undo=0.5):
+            events = [told for event in decided.events if (told := redact(RULES, event, None)) is not None]
+            teller.tell(game.version, events)
+            taken_back += any(type(event).__name__ == "Undone" for event in events)
+            view = game.view(None)
+            there = {(c.card, m.slot): (m.seat, m.trick) for c in view.display for m in c.markers}
+            assert teller.now.markers == there
+    assert taken_back > 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("levitation", "Levitation: Mechanical, level 1"),
+        ("R08", "R08: Riverside, 4 slots, 3 circles, 1 with a Shard"),
+        ("optical", "Category Optical: Enchanted Butterflies"),
+        ("downtown", "Location Downtown: learn a Trick 3 AP"),
+        ("guest", "Guest Performer: Theater. Set Up"),
+        ("cog", "Component Cog: 3 coins"),
+        ("electra", "Electra: with the Dark Alley: Supercharge"),
+        ("prophecy 1", "Prophecy 1: every Character has 1 AP"),
+    ],
+)
+def test_what_something_is_is_found_by_part_of_its_name(asked: str, said: str) -> None:
+    assert said in (TERMINAL.about(asked) or "")
+
+
+def test_what_there_is_not_is_not_found() -> None:
+    assert TERMINAL.about("no such thing") is None and TERMINAL.about(" ") is None

@@ -1,0 +1,163 @@
+"""What the read models show is what the games were, at every version, to whoever may see it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from random import Random
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from guildhall.host.hosted_game import Published
+from guildhall.host.messages import Messages
+from guildhall.kernel.game import restore
+from guildhall.log.memory import MemoryBroker
+from guildhall.log.port import EventsTopic
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
+from services.projection.service import Projection
+from services.views.live_games import LiveGames
+from services.views.news import News
+from services.views.read_side import RedisReadSide, Seen
+from tests.kernel.tiny.game import RULES
+from tests.readmodel.played import Table
+
+PARTITIONS = 3
+PATIENCE = 10.0
+ALICE = Caller("alice", frozenset({"play"}), 1e12)
+SAM = Caller("sam", frozenset({"spectate"}), 1e12)
+EVE = Caller("eve", frozenset({"play"}), 1e12)
+
+
+class Heard:
+    """A watcher that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.versions: list[int] = []
+        self.ended: Failure | None = None
+
+    def hear(self, published: Published) -> None:
+        self.versions.append(published.record.seq)
+
+    def end(self, why: Failure) -> None:
+        self.ended = why
+
+
+class Side:
+    """A projection and a read side over one log and one Redis."""
+
+    def __init__(self, topic: EventsTopic, redis: Redis, projection: Projection) -> None:
+        self.table = Table(topic, Random(3))
+        self.projection = projection
+        self.redis = redis
+        self.news = News(RULES.game, PARTITIONS, redis)
+        self.live = LiveGames(Messages(RULES), self.news, self._no_packs)
+        self.reads = RedisReadSide(RULES, topic, self.news, self.live)
+
+    async def _no_packs(self) -> None:
+        raise AssertionError("every pack is known")
+
+    async def seen(self, game_id: str, caller: Caller = ALICE) -> Seen:
+        return await self.reads.visible(game_id, caller, PATIENCE)
+
+    async def at_newest(self, seen: Seen) -> Any:
+        return await self.reads.newest(seen, self.table.games[seen.live.game_id].version, PATIENCE)
+
+
+@pytest.fixture
+async def side(redis: Redis) -> AsyncIterator[Side]:
+    log = MemoryBroker().log()
+    topic = await log.events(f"guildhall.{RULES.game}.events", PARTITIONS)
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    side = Side(topic, redis, projection)
+    await side.news.start()
+    side.live.start()
+    yield side
+    await side.live.close()
+    await side.news.close()
+    await projection.close()
+
+
+async def test_every_version_is_as_it_was(side: Side) -> None:
+    await side.table.play(3, 60)
+    for game_id, snapshots in side.table.snapshots.items():
+        seen = await side.seen(game_id)
+        assert seen.seat == 0
+        assert (await side.at_newest(seen)).snapshot() == snapshots[-1]
+        for version, snapshot in enumerate(snapshots, 1):
+            assert (await side.reads.at(seen, version)).snapshot() == snapshot
+        bodies = side.table.bodies[game_id]
+        pairs = await side.reads.records(seen, 1, len(bodies))
+        assert [digest + body for body, digest in pairs] == bodies
+
+
+async def test_records_that_the_feed_has_no_more_come_from_the_log(side: Side) -> None:
+    await side.table.play(2, 30)
+    game_id = next(iter(side.table.games))
+    seen = await side.seen(game_id)
+    await side.at_newest(seen)
+    bodies = side.table.bodies[game_id]
+    keys = side.news.keys_of(game_id)
+    await side.redis.hdel(keys.feed(game_id), *[str(version) for version in range(1, len(bodies) // 2 + 1)])
+    for first in range(1, len(bodies) + 1):
+        pairs = await side.reads.records(seen, first, len(bodies))
+        assert [digest + body for body, digest in pairs] == bodies[first - 1 :]
+    assert (await side.reads.at(seen, 1)).snapshot() == side.table.snapshots[game_id][0]
+
+
+async def test_a_watcher_hears_every_version_once_in_order(side: Side) -> None:
+    game_id = await side.table.create()
+    seen = await side.seen(game_id)
+    begin = (await side.reads.newest(seen, 0, 0.0)).version
+    heard = Heard()
+    end = side.reads.subscribe(seen, heard)
+    while side.table.games[game_id].ended is None:
+        await side.table.step(game_id)
+    game = await side.at_newest(seen)
+    assert heard.versions == list(range(begin + 1, game.version + 1))
+    assert game.ended is not None and heard.ended is None
+    end()
+    assert not seen.live.watchers
+
+
+async def test_news_that_were_left_out_are_found_in_the_feed(side: Side) -> None:
+    game_id = await side.table.create()
+    seen = await side.seen(game_id)
+    heard = Heard()
+    side.reads.subscribe(seen, heard)
+    side.news.forget(game_id)
+    for _ in range(4):
+        await side.table.step(game_id)
+    await asyncio.sleep(0.2)
+    assert heard.versions == []
+    side.news.listen(game_id, lambda version, record: side.live._told(seen.live, version, record))
+    await side.table.step(game_id)
+    newest = (await side.at_newest(seen)).version
+    assert heard.versions == list(range(2, newest + 1))
+
+
+async def test_a_stranger_and_a_game_that_is_not_there_look_the_same(side: Side) -> None:
+    game_id = await side.table.create()
+    assert (await side.seen(game_id, SAM)).seat is None
+    for name, caller in ((game_id, EVE), ("nosuchgame", EVE), ("nosuchgame", SAM)):
+        with pytest.raises(Failure) as failure:
+            await side.seen(name, caller)
+        assert failure.value.reason == "GAME_NOT_FOUND"
+
+
+async def test_models_that_are_behind_say_so(side: Side) -> None:
+    await side.projection.close()
+    game_id = await side.table.create()
+    with pytest.raises(Failure) as failure:
+        await side.reads.visible(game_id, ALICE, 0.05)
+    assert failure.value.reason == "READ_MODELS_UNAVAILABLE"
+
+
+async def test_a_version_that_does_not_come_is_waited_for_only_so_long(side: Side) -> None:
+    game_id = await side.table.create()
+    seen = await side.seen(game_id)
+    with pytest.raises(Failure) as failure:
+        await side.reads.newest(seen, 99, 0.05)
+    assert failure.value.reason == "VERSION_NOT_REACHED"
+    assert restore(RULES, side.table.snapshots[game_id][0]).version == seen.live.game.version

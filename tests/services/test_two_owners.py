@@ -1,0 +1,205 @@
+"""What a game makes of another owner's records, over a memory log that misbehaves on command."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import pytest
+
+from guildhall.host.game_host import Visible
+from guildhall.host.history import History
+from guildhall.host.hosted_game import Attempt
+from guildhall.host.messages import Messages
+from guildhall.host.partition import Partition, Upkeep
+from guildhall.host.read_side import HostReadSide
+from guildhall.host.watch import Watch, WatchLimits
+from guildhall.kernel.decide import Creation, Decided, create, created_event, decide
+from guildhall.kernel.game import Game
+from guildhall.log.memory import Faults, MemoryBroker
+from guildhall.log.port import CLAIM_KEY, AppendOutcome, Claim, Doubt, ProducerRecord, Record
+from guildhall.log.recovery import open_store
+from guildhall.log.values import encode_claim
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
+from tests.kernel.stage import SEED
+from tests.kernel.tiny.build import structs as t
+from tests.kernel.tiny.game import RULES
+from tests.services.hall import SEATS
+
+GAME_ID = "thegame"
+
+T = TypeVar("T")
+
+
+class LateReports(Faults):
+    """Everything is written at once, but while `held`, reports are awaited in vain and are then `Doubt`."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.written = asyncio.Event()
+        self.given_up = asyncio.Event()
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        outcomes = [write(record) for record in records]
+        if not self.held:
+            return outcomes
+        self.written.set()
+        await self.given_up.wait()
+        return [Doubt("no report")] * len(records)
+
+
+async def owner(broker: MemoryBroker, instance: str, faults: Faults | None = None) -> Partition:
+    """A partition that is folded and claimed."""
+    store = await open_store(broker.log(faults), "tiny", 1)
+    me = Claim(instance, f"{instance}:1")
+    partition = Partition(RULES, store, 0, me, History(RULES, store.events), Upkeep(), lambda *_: None)
+    await partition.fold()
+    await partition.writer.claim()
+    return partition
+
+
+def creating(game: Game | None) -> tuple[Game, Decided] | int:
+    if game is not None:
+        return 1
+    created = created_event(RULES, Creation(SEATS), GAME_ID, SEED)
+    return create(RULES, created, subject=SEATS[0], command_id="create", payload_hash=bytes(32), at_ms=1)
+
+
+def bid(seat: int, at_ms: int) -> Attempt:
+    def attempt(game: Game | None) -> Decided:
+        assert game is not None
+        name = SEATS[seat]
+        return decide(game, seat, f"1.{seat}", t.Bid(0), subject=name, command_id=name, at_ms=at_ms)
+
+    return attempt
+
+
+async def test_what_the_next_owner_added_to_a_record_in_doubt() -> None:
+    """An owner that was cut off learns at once that its record counts, of another's claim, and of the next version."""
+    broker, faults = MemoryBroker(), LateReports()
+    first = await owner(broker, "first", faults)
+    hosted = first.slot(GAME_ID)
+    assert await hosted.act(creating) == 1
+    faults.held = True
+    asked = asyncio.create_task(hosted.act(bid(0, 2)))
+    await faults.written.wait()
+
+    second = await owner(broker, "second")
+    assert await second.slot(GAME_ID).act(bid(1, 3)) == 3
+    faults.held = False
+    faults.given_up.set()
+
+    assert await asked == 2
+    await first.writer.stood_down()
+    assert (await hosted.read()).version == 3  # type: ignore[union-attr]  # it exists
+    assert hosted.quarantined == "" and hosted.settled
+    assert hosted.game.hash == second.slot(GAME_ID).game.hash  # type: ignore[union-attr]  # they exist
+    assert hosted.offsets == second.slot(GAME_ID).offsets
+    for partition in (first, second):
+        await partition.finish(1.0)
+
+
+class Overtaken(Faults):
+    """Once `overtaken`, an append is lost without a report, and the question after it is answered just before somebody
+    else claims.
+    """
+
+    def __init__(self, broker: MemoryBroker) -> None:
+        self.overtaken = False
+        self._broker = broker
+        self._lost = False
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        if not self.overtaken:
+            return [write(record) for record in records]
+        self._lost = True
+        return [Doubt("no report")] * len(records)
+
+    async def ask(self, topic: str, partition: int, answer: Callable[[], T]) -> T:
+        answered = answer()
+        if self._lost:
+            self._lost = self.overtaken = False
+            stored = self._broker.events["guildhall.tiny.events"][0]
+            stored.append(Record(len(stored), CLAIM_KEY, encode_claim(Claim("other", "other:1"))))
+        return answered
+
+
+class NoHost:
+    """Nothing is asked of it."""
+
+
+async def test_nobody_watches_where_nothing_will_come() -> None:
+    """Who waited for a command in flight when the partition was lost would wait for ever."""
+    broker = MemoryBroker()
+    faults = Overtaken(broker)
+    first = await owner(broker, "first", faults)
+    hosted = first.slot(GAME_ID)
+    await hosted.act(creating)
+    reads = HostReadSide(NoHost())  # type: ignore[arg-type]  # what is visible is given
+    alice = Caller("alice", frozenset(("play",)), time.time() + 60.0)
+    watch = Watch(reads, Messages(RULES), Visible(hosted, first, 0), alice, WatchLimits(), events=False)
+    faults.overtaken = True
+    asked = asyncio.create_task(hosted.act(bid(0, 2)))
+    await asyncio.sleep(0)
+    with pytest.raises(Failure) as caught:
+        await anext(watch.messages_after(None))
+    assert (caught.value.reason, caught.value.metadata) == ("NOT_OWNER", {"owner": "other:1"})
+    assert not hosted.watchers
+    with pytest.raises(Failure):
+        await asked
+    await first.finish(1.0)
+
+
+class Lost(Faults):
+    """While `lost`, the next append is lost without a report."""
+
+    lost = False
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        if self.lost:
+            self.lost = False
+            return [Doubt("no report")] * len(records)
+        return [write(record) for record in records]
+
+
+async def test_a_time_out_in_doubt_leaves_time_after_the_new_claim() -> None:
+    """Nobody could play while the log was away."""
+    faults = Lost()
+    first = await owner(MemoryBroker(), "first", faults)
+    hosted = first.slot(GAME_ID)
+
+    def with_clock(game: Game | None) -> tuple[Game, Decided]:
+        created = created_event(RULES, Creation(SEATS, decision_ms=60_000), GAME_ID, SEED)
+        return create(RULES, created, subject=SEATS[0], command_id="create", payload_hash=bytes(32), at_ms=1)
+
+    assert await hosted.act(with_clock) == 1
+    await hosted.read()
+    faults.lost, first.claimed_ms = True, 0
+    first.changed(hosted)
+    while faults.lost:
+        await asyncio.sleep(0.01)
+    await first.writer.settled(GAME_ID)
+    await first.writer.confirm()
+    game = await hosted.read()
+    assert game is not None and game.version == 1
+    assert hosted.timer is not None
+    await first.finish(1.0)
