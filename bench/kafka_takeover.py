@@ -95,7 +95,7 @@ async def fill(store: Store) -> list[str]:
 
     async def play(number: int) -> str:
         random = Random(number)
-        game, decided = begin(random, PLAYERS)
+        game, decided = begin(RULES, random, PLAYERS)
         game_id = game.created.game_id
         writer = writers[partition_of(game_id, DEFAULT_PARTITIONS)]
         while True:

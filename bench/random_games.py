@@ -19,7 +19,7 @@ def rules_of(name: str) -> Rules:
     return rules
 
 
-NAMES = sorted(path.parent.name for root in services.__path__ for path in Path(root).glob("*/rules.py"))
+NAMES = sorted({path.parent.name for root in services.__path__ for path in Path(root).glob("*/rules.py")})
 """The games, by their folders."""
 
 
