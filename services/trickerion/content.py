@@ -265,7 +265,7 @@ class ProphecyCard:
     enhance_ap: int = 0
     """0: as without the prophecy."""
     placements: int = 1
-    set_up_fame: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    set_up_fame: tuple[int, ...] = (0,) * len(Category)
     """By Category."""
     days: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     """(Fame, coins) by Weekday, in place of the board's."""
@@ -754,7 +754,7 @@ def _prophecy(entry: ProphecyEntry) -> ProphecyCard:
                 said["enhance_in_theater"] = True
             case words.LowestSlot():
                 said["lowest_slot"] = True
-    return ProphecyCard(entry.text, action_ap=costs, days=days, set_up_fame=tuple(fame), **said)  # type: ignore[arg-type]  # five categories
+    return ProphecyCard(entry.text, action_ap=costs, days=days, set_up_fame=tuple(fame), **said)
 
 
 def _check_together(content: Content) -> None:

@@ -42,9 +42,8 @@ async def verify(rules: Rules, store: Store) -> Found:
         # Before the events: whatever these tell of must then be among them.
         beside = await _beside(rules, store, partition, found)
         pass_ = _Pass(rules, f"{store.events.name}/{partition}", beside, found)
-        state = FoldState()
-        await fold_to_end(store.events, partition, state, lambda verdict, p=pass_, s=state: p.told(verdict, s))  # type: ignore[misc]  # the loop's own values are bound
-        pass_.end(state)
+        await fold_to_end(store.events, partition, pass_.state, pass_.told)
+        pass_.end()
         for n, count in enumerate(pass_.counts()):
             counts[n] += count
     games, versions, draws, states = counts
@@ -90,6 +89,8 @@ class _Pass:
     """One partition's records, in their order."""
 
     def __init__(self, rules: Rules, where: str, beside: _Beside, found: Found) -> None:
+        self.state = FoldState()
+        """Where the fold stands."""
         self._rules = rules
         self._schema = snapshots.schema_of(rules)
         self._where = where
@@ -105,7 +106,7 @@ class _Pass:
         """Games, versions, draws, stored states that were compared."""
         return len(self._checks), self._versions, sum(check.draws for check in self._checks.values()), self._compared
 
-    def told(self, verdict: Verdict, state: FoldState) -> None:
+    def told(self, verdict: Verdict) -> None:
         """A record, after the state has it."""
         match verdict:
             case Effective(offset=offset, aggregate_id=game_id, entry=entry):
@@ -116,9 +117,9 @@ class _Pass:
             case Damaged(offset=offset, key=key, reason=reason):
                 self._bad.setdefault(key, f"{self._where}, offset {offset}, game {key}: cannot be read: {reason}")
         checkpoint = self._beside.checkpoint
-        if checkpoint is not None and checkpoint.position.next_offset == state.next_offset:
+        if checkpoint is not None and checkpoint.position.next_offset == self.state.next_offset:
             self._checkpointed = True
-            self._compare_checkpoint(checkpoint, state)
+            self._compare_checkpoint(checkpoint)
 
     def _take(self, offset: int, game_id: str, seq: int, body: bytes, digest: bytes) -> None:
         check = self._checks.setdefault(game_id, Check(self._rules))
@@ -162,18 +163,18 @@ class _Pass:
         if game is not None and game.snapshot() != folded:
             self._found.problems.append(f"{self._where}, game {game_id}: its {what} is not what its events make")
 
-    def _compare_checkpoint(self, checkpoint: Checkpoint, state: FoldState) -> None:
+    def _compare_checkpoint(self, checkpoint: Checkpoint) -> None:
         self._compared += 1
-        wrong = [game_id for game_id, seq in checkpoint.seqs.items() if state.seqs.get(game_id) != seq]
-        if wrong or checkpoint.position.newest_claim != state.newest_claim:
+        wrong = [game_id for game_id, seq in checkpoint.seqs.items() if self.state.seqs.get(game_id) != seq]
+        if wrong or checkpoint.position.newest_claim != self.state.newest_claim:
             about = f" ({', '.join(wrong[:5])})" if wrong else ""
             self._found.problems.append(f"{self._where}: its checkpoint is not of these events{about}")
 
-    def end(self, state: FoldState) -> None:
+    def end(self) -> None:
         """After the last record."""
         self._found.problems += self._bad.values()
         if not self._checkpointed:
-            self._found.problems.append(f"{self._where} ends at offset {state.next_offset}, before its checkpoint")
+            self._found.problems.append(f"{self._where} ends at offset {self.state.next_offset}, before its checkpoint")
         for game_id, marker in self._beside.markers.items():
-            if state.seqs.get(game_id, 0) < marker.seq:
+            if self.state.seqs.get(game_id, 0) < marker.seq:
                 self._found.problems.append(f"{self._where}, game {game_id}: its marker tells of later versions")
