@@ -10,9 +10,9 @@ from guildhall.cli import archive
 from guildhall.cli.archive import Archive
 from guildhall.cli.client import DEFAULT_SERVER
 from guildhall.cli.finding import connect
-from guildhall.cli.play import default_name
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
+from guildhall.cli.tokens import default_name
 from guildhall.host.hall import LOG_FILE
 from guildhall.host.packs import pack_key
 from guildhall.log import topics

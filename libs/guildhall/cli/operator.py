@@ -9,9 +9,8 @@ import typer
 
 from guildhall.cli import faces
 from guildhall.cli.client import Client, HallError
-from guildhall.cli.play import default_name
 from guildhall.cli.problems import Problem
-from guildhall.cli.tokens import dev_token
+from guildhall.cli.tokens import default_name, dev_token
 from guildhall.operations.v1 import structs as o
 
 SERVICE = "OperationsService"

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import getpass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +13,11 @@ from rich.markup import escape
 from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, Client, HallError
 from guildhall.cli.faces import BOT, Menu, shown
+from guildhall.cli.hints import typed
 from guildhall.cli.lines import Lines
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
-from guildhall.cli.tokens import dev_token
+from guildhall.cli.tokens import default_name, dev_token
 from guildhall.kernel.v1.structs import Undo
 from services.bots.player import play as play_bot
 
@@ -36,14 +36,6 @@ class Bots(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(name="play")(play)
-
-
-def default_name() -> str:
-    """The name of whoever is logged in."""
-    try:
-        return getpass.getuser()
-    except OSError:
-        return "you"
 
 
 def play(
@@ -138,7 +130,11 @@ async def _play(
         if view.game.viewer_seat is None:
             raise Problem(f"{me} has no seat in game {game_id}; say --name NAME for whoever has.")
         pack = await faces.pack_of(client, view)
-        console.print(f"Game [bold]{game_id}[/bold]. To come back to it: --resume {game_id} --name {escape(me)}")
+        back = typed(
+            "play", game.replace("_", "-"), "--resume", game_id, server=server, data=data, name=me, width=console.width
+        )
+        check = typed("verify", game_id, server=server, data=data, name=me, width=console.width)
+        console.print(f"Game [bold]{game_id}[/bold]. To come back to it:\n{escape(back)}", soft_wrap=True)
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
@@ -148,7 +144,10 @@ async def _play(
                 if seat.subject.startswith(f"{BOT}/")
             ]
             try:
-                await Table(console, client, game, game_id, view, pack).play()
+                if await Table(console, client, game, game_id, view, pack).play():
+                    console.print(f"Check that luck was not altered:\n{escape(check)}", soft_wrap=True)
+                else:
+                    console.print(f"The game waits for you:\n{escape(back)}", soft_wrap=True)
             finally:
                 for task in tasks:
                     task.cancel()
@@ -180,8 +179,8 @@ class Table:
         self._log: list[str] = []
         self._lines = Lines()
 
-    async def play(self) -> None:
-        """Follow the game and ask the player whenever the game does; until it ends or the player leaves."""
+    async def play(self) -> bool:
+        """Follow the game and ask the player whenever the game does; whether it came to its end, or the player left."""
         asked = ""
         try:
             async for message in self._client.events(self._game_id, 0):
@@ -191,11 +190,10 @@ class Table:
                         asked = legal.decision.id
                         await self._answer(legal, message.version)
         except Left:
-            self._console.print(f"The game waits for you: guildhall play --resume {self._game_id}")
-            return
+            return False
         view = await self._client.view(self._game_id)
         self._draw(view)
-        self._console.print(f"Check that luck was not altered: guildhall verify {self._game_id}")
+        return True
 
     def _tell(self, message: Any) -> None:
         sentences: list[str] = []

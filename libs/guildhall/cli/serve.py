@@ -13,6 +13,7 @@ import typer
 
 import services
 from guildhall.cli import faces
+from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host.group import group
@@ -138,17 +139,16 @@ def _keys(source: str | None) -> Keys | None:
 def _welcome(hall: Hall) -> None:
     config = hall.config
     names = ", ".join(rules.game.replace("_", "-") for rules in config.games)
-    where = "" if config.data == DEFAULT_DATA else f" --data {config.data}"
-    there = "" if hall.port == 50051 and config.address == "127.0.0.1" else f" --server {config.address}:{hall.port}"
+    here = f"{config.address}:{hall.port}"
     first = config.games[0].game.replace("_", "-") if config.games else ""
     lines = [
-        f"Guildhall listens on {config.address}:{hall.port} (gRPC, with health and reflection)",
+        f"Guildhall listens on {here} (gRPC, with health and reflection)",
         f"  games   {names}",
         f"  data    {config.data / LOG_FILE}",
         f"  key     {config.data / KEY_FILE}, id {hall.key_id}"
         + ("" if config.keys is None else " (its tokens don't count: --keys)"),
-        f"  token   .venv/bin/guildhall token --subject alice{where}",
-        f"  play    .venv/bin/guildhall play {first}{there}{where}",
+        f"  token   {typed('token', '--subject', 'alice', data=config.data)}",
+        f"  play    {typed('play', first, server=here, data=config.data)}",
         "  stop    Ctrl-C",
     ]
     typer.echo("\n".join(lines))

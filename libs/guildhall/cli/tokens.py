@@ -1,5 +1,6 @@
-"""Tokens for the command line's own requests, signed with the key of a hall's data directory."""
+"""Who asks at the command line, and tokens for its requests, signed with the key of a hall's data directory."""
 
+import getpass
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +8,14 @@ from guildhall.cli.problems import Problem
 from guildhall.rpc.identity import KEY_FILE, existing_key, mint
 
 DAY = 24 * 3600
+
+
+def default_name() -> str:
+    """The name of whoever is logged in."""
+    try:
+        return getpass.getuser()
+    except OSError:
+        return "you"
 
 
 def dev_token(data: Path, subject: str, scopes: Sequence[str]) -> str:

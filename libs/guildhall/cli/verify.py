@@ -8,9 +8,9 @@ import typer
 from guildhall.cli import archive
 from guildhall.cli.client import DEFAULT_SERVER
 from guildhall.cli.finding import connect
-from guildhall.cli.play import default_name
 from guildhall.cli.problems import run
 from guildhall.cli.token import DEFAULT_DATA
+from guildhall.cli.tokens import default_name
 
 
 def register(app: typer.Typer) -> None:

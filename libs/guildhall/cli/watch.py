@@ -12,9 +12,9 @@ from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, Client
 from guildhall.cli.faces import shown
 from guildhall.cli.finding import connect
-from guildhall.cli.play import default_name
 from guildhall.cli.problems import run
 from guildhall.cli.token import DEFAULT_DATA
+from guildhall.cli.tokens import default_name
 
 LAST = 8
 """Sentences below the table."""
