@@ -26,7 +26,7 @@ from guildhall.kernel.rules import Rules
 from guildhall.kernel.v1.structs import Owner
 from guildhall.log.errors import BadValue, Closed, LogError, LogUnreadable, NotOwner, OutOfOrder
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void
-from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim, Position
+from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim
 from guildhall.log.reader import fold_to
 from guildhall.log.recovery import Store, recover, unreadable
 from guildhall.log.snapshots import Checkpoint, Marker, Snapshot, checkpoint_key, decode_marker, encode, snapshot_key
@@ -89,7 +89,7 @@ class Partition:
         self._finished: OrderedDict[str, HostedGame] = OrderedDict()
         self._tasks: set[asyncio.Task[None]] = set()
         self._streams: set[Stream] = set()
-        self._stored_position: Position | None = None
+        self._stored: Checkpoint | None = None
         self._claimed_first = asyncio.Event()
         self._folded = 0
 
@@ -374,12 +374,12 @@ class Partition:
             await asyncio.gather(*(self._store(hosted) for hosted in some))
             for hosted in some:
                 await self._rest(hosted, all_of_them)
-        position = self.writer.position
-        if position != self._stored_position:
-            seqs = {name: seq for name in self.hosted if (seq := self.writer.last_seq(name))}
-            checkpoint = Checkpoint(position, seqs, self.writer.damaged())
+        seqs = {name: seq for name in self.hosted if (seq := self.writer.last_seq(name))}
+        checkpoint = Checkpoint(self.writer.position, seqs, self.writer.damaged())
+        # A game may leave memory for its marker without a new record: then too the next start need not load it.
+        if checkpoint != self._stored:
             await self.store.checkpoints.put(self.number, checkpoint_key(self.number), encode(checkpoint))
-            self._stored_position = position
+            self._stored = checkpoint
 
     def _storable(self, hosted: HostedGame) -> Game | None:
         """The game, if it stands at an acknowledged state; a game whose turn is taken is stored next time, and the
