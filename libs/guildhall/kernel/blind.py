@@ -7,13 +7,13 @@ A game declares what is secret once, in the types of its hall: fields of type
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
-from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec.structs import astuple
 
-from guildhall.kernel.cards import blind_cards, blind_hand, blind_places, knows
+from guildhall.kernel.cards import MAX_SEATS, blind_cards, blind_hand, blind_places, knows
 
 Masker = Callable[[Any, int], Any]
 """Masks one value for the viewer with this `knows` bit."""
@@ -77,34 +77,40 @@ def blinder(hall: type[msgspec.Struct]) -> Callable[[Any, int | None], Any]:
     return lambda value, viewer: mask(value, knows(viewer))
 
 
-class Glance:
-    """A blind hall whose places are blinded when they are first looked at; what is public is read from the hall.
+class Glance(msgspec.Struct):
+    """A blind hall whose secret places are blinded when they are first looked at; what is public is the hall's own.
 
-    Most decisions look at few places: docs/decisions/0008.
+    Most decisions look at few places: docs/decisions/0008. A subclass has the fields of its hall.
     """
 
-    __slots__ = ("_bit", "_hall")
     _MASKERS: ClassVar[dict[str, Masker]]
-
-    def __init__(self, hall: Any, viewer: int | None) -> None:
-        self._hall = hall
-        self._bit = knows(viewer)
 
     def __getattr__(self, name: str) -> Any:
         mask = self._MASKERS.get(name)
         if mask is None:
             raise AttributeError(f"a hall has no field {name!r}")
-        value = mask(getattr(self._hall, name), self._bit)
+        value = mask(getattr(self._truth, name), self._bit)
         setattr(self, name, value)
         return value
 
 
-def glancer(hall: type[msgspec.Struct]) -> type[Glance]:
-    """The class whose `Glance(hall, viewer)` answers like `blind(hall, viewer)`, field by field."""
+def glancer(hall: type[msgspec.Struct]) -> Callable[[Any, int | None], Any]:
+    """The function whose `glance(hall, viewer)` answers like `blind(hall, viewer)`, field by field."""
     hints = get_type_hints(hall, include_extras=True)
     secret = {name: mask for name, hint in hints.items() if (mask := _masker(hint)) is not None}
-    public = {name: property(attrgetter(f"_hall.{name}")) for name in hints if name not in secret}
-    return type("Glance", (Glance,), {"__slots__": tuple(secret), "_MASKERS": secret, **public})
+    make = msgspec.defstruct(
+        "Glance", [*hall.__struct_fields__, "_truth", "_bit"], bases=(Glance,), namespace={"_MASKERS": secret}
+    )
+    bits = {viewer: knows(viewer) for viewer in (*range(MAX_SEATS), None)}
+    secrets = tuple(secret)
+
+    def glance(value: Any, viewer: int | None) -> Any:
+        seen = make(*astuple(value), value, bits[viewer])
+        for name in secrets:
+            delattr(seen, name)
+        return seen
+
+    return glance
 
 
 def places(value: Any, hint: Any) -> Iterator[tuple[str, list[int]]]:

@@ -66,6 +66,8 @@ class Family(Struct, frozen=True):
 
     def is_empty(self) -> bool:
         """Whether no command belongs to the family."""
+        if not self.min and all(0 in slot.domain for slot in self.slots):
+            return False  # Every slot can be left empty.
         return not list(islice(self.commands(), 1))
 
     def _choices(self, random: Random | None) -> Iterator[tuple[int, ...]]:

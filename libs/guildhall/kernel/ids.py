@@ -1,9 +1,10 @@
 """Names and digests that are derived, never chosen."""
 
 import hashlib
-import hmac
 from base64 import b32encode
 from struct import Struct as Packing
+
+from guildhall.kernel.mac import hmac_sha256
 
 _U64 = Packing(">Q").pack
 
@@ -41,7 +42,7 @@ def version_hash(prev_hash: bytes, seed: bytes, seq: int, body: bytes) -> bytes:
 
     The salt keeps a viewer from guessing a body by its hash before the seed opens.
     """
-    salt = hmac.digest(seed, b"salt" + _U64(seq), "sha256")
+    salt = hmac_sha256(seed, b"salt" + _U64(seq))
     return hashlib.sha256(prev_hash + salt + body).digest()
 
 

@@ -13,10 +13,10 @@ One die or one whole shuffle is one draw.
 """
 
 import hashlib
-import hmac
 from collections.abc import Iterator, Sequence
 from struct import Struct as Packing
 
+from guildhall.kernel.mac import hmac_sha256
 from guildhall.kernel.v1.structs import Draw
 
 SEED_BYTES = 32
@@ -32,10 +32,10 @@ def commitment(seed: bytes) -> bytes:
 
 def stream(seed: bytes, n: int) -> Iterator[int]:
     """The u32s of draw `n`."""
-    key = hmac.digest(seed, b"draw", "sha256")
+    key = hmac_sha256(seed, b"draw")
     block = 0
     while True:
-        yield from _EIGHT(hmac.digest(key, _PAIR(n, block), "sha256"))
+        yield from _EIGHT(hmac_sha256(key, _PAIR(n, block)))
         block += 1
 
 

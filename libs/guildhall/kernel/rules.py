@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from guildhall.kernel.blind import Glance, blinder, glancer
+from guildhall.kernel.blind import blinder, glancer
 from guildhall.kernel.cards import MAX_SEATS
 from guildhall.kernel.frames import Frame
 from guildhall.kernel.packs import Packs
@@ -68,7 +68,7 @@ class Rules:
         return blinder(self.hall)
 
     @cached_property
-    def glance(self) -> type[Glance]:
+    def glance(self) -> Callable[[Any, int | None], Any]:
         """`glance(hall, viewer)`: the same for a question that looks at few places; valid until the hall changes."""
         return glancer(self.hall)
 

@@ -63,8 +63,9 @@ class Table(Generic[H]):
         self.events.append(event)
         if len(self.events) > MAX_EVENTS:
             raise Overrun(f"more than {MAX_EVENTS} events")
-        if kind in self._fronts and not self.learned:
-            self.learned = any(getattr(event, name) for name in self._fronts[kind])
+        fronts = self._fronts.get(kind)
+        if fronts and not self.learned:
+            self.learned = any(getattr(event, name) for name in fronts)
 
     def then(self, *frames: Frame) -> None:
         """Queue what comes next, in this order, before everything already on the agenda."""
