@@ -491,8 +491,17 @@ class Module:
         encode = {"string": "{}.encode()", "bytes": "{}"}.get(each.kind) or self.ref(self.message_of(each), "encode_{}")
         encode = encode if "{}" in encode else encode + "({})"
         if each.repeated:
-            items = value if encode == "{}" else f"[{encode.format('item')} for item in {value}]"
-            return [f'{local} = b"".join([{length}[len(item)] + item for item in {items}]) if {value} else b""'], local
+            # Measured: a loop is quicker than a comprehension, which is a call of its own.
+            encoded, parts = ("item" if encode == "{}" else f"b{each.number}"), f"p{each.number}"
+            return [
+                f'{local} = b""',
+                f"if {value}:",
+                f"    {parts}: list[bytes] = []",
+                f"    for item in {value}:",
+                *([] if encoded == "item" else [f"        {encoded} = {encode.format('item')}"]),
+                f"        {parts} += ({length}[len({encoded})], {encoded})",
+                f'    {local} = b"".join({parts})',
+            ], local
         if presence == "OPTIONAL":
             return _if_present(local, f"{value} is not None", encode.format(value), length), local
         return [f"{local} = {encode.format(value)}"], f"{length}[len({local})] + {local}"

@@ -25,6 +25,8 @@ from services.trickerion.actions import Act, PlacementOver
 from services.trickerion.asking import Ask, HallTable, content_of
 from services.trickerion.hall import MEMBERS, READY, Hall, in_theater, is_performance_slot, location_of, weekday_of
 
+_MAGICIAN = int(Member.MAGICIAN)
+
 
 class PlaceCharacters(Frame, tag="place_characters"):
     """The phase begins; all cards are turned up."""
@@ -61,19 +63,20 @@ class PlaceTurn(Ask, tag="place"):
         return (self.seat,)
 
     def options(self, hall: Hall, seat: int) -> list[Any]:
-        content = content_of(hall)
+        assignments = content_of(hall).assignments
         hooking = hooks.of(hall)
         posts, assigned = hall.posts[seat], hall.assigned[seat]
         listed: list[Any] = [commands.DECLINE] if self.placed else []
         free: dict[tuple[int, bool], list[int]] = {}
         for member in MEMBERS:
             if posts[member] == READY:
-                location = content.assignments[assigned[member] & FRONT].location
+                location = assignments[assigned[member] & FRONT].location
                 for at in hooking.locations(hall, seat, member, location):
-                    key = (at, member == Member.MAGICIAN)
-                    if key not in free:
-                        free[key] = town.unoccupied(hall, seat, *key)
-                    slots = hooking.place_slots(hall, seat, member, free[key])
+                    key = (at, member == _MAGICIAN)
+                    slots = free.get(key)
+                    if slots is None:
+                        slots = free[key] = town.unoccupied(hall, seat, *key)
+                    slots = hooking.place_slots(hall, seat, member, slots)
                     listed += [commands.place(member, slot) for slot in slots]
                 listed.append(commands.make_idle(member))
         listed += returns.options(hall, seat)

@@ -17,6 +17,7 @@ from services.trickerion.hall import (
 )
 
 WEEKDAYS = (1, 2, 3, 4)
+_THEATER, _WORKSHOP, _MAGICIAN = int(Location.THEATER), int(Location.WORKSHOP), int(Character.MAGICIAN)
 
 
 @cache
@@ -34,16 +35,16 @@ def day_slots(weekday: int, magician: bool) -> tuple[int, ...]:
 
 def free_slots(hall: Hall, seat: int, member: int, location: int) -> list[int]:
     """Where a member may be placed at a Location."""
-    slots = unoccupied(hall, seat, location, member == Character.MAGICIAN)
+    slots = unoccupied(hall, seat, location, member == _MAGICIAN)
     return hooks.of(hall).place_slots(hall, seat, member, slots)
 
 
 def unoccupied(hall: Hall, seat: int, location: int, magician: bool) -> list[int]:
     """The slots of a Location that are open and free for a seat (TR-048, TR-090, TR-102, TR-103, TR-105)."""
     own = hall.posts[seat]
-    if location == Location.THEATER:
+    if location == _THEATER:
         return [slot for day in open_days(hall, seat) for slot in day_slots(day, magician) if slot not in own]
-    if location == Location.WORKSHOP:
+    if location == _WORKSHOP:
         return [slot for slot in slots_at(hall.pack, location, len(hall.fame)) if slot not in own]
     taken = set().union(*hall.posts)
     return [slot for slot in slots_at(hall.pack, location, len(hall.fame)) if slot not in taken]
@@ -61,14 +62,14 @@ def open_days(hall: Hall, seat: int) -> Sequence[int]:
 def slot_ap(content: Content, slot: int) -> int:
     """The modifier of a slot that is no Performance slot (TR-053)."""
     location = location_of(slot)
-    if location == Location.THEATER:
+    if location == _THEATER:
         return content.days[weekday_of(slot)].ap
     return content.places[location].slots[(slot & 15) - 1].ap
 
 
 def action_points(hall: Hall, seat: int, member: int, slot: int) -> int:
     """What a Character has when it is placed: not below 0, and none on a Performance slot (TR-051, TR-118)."""
-    if location_of(slot) == Location.THEATER and is_performance_slot(slot):
+    if location_of(slot) == _THEATER and is_performance_slot(slot):
         return 0
     content = content_of(hall)
     base = hooks.of(hall).base_ap(hall, seat, member, content.characters[kind_of(member)].ap)

@@ -216,6 +216,22 @@ def _transact(
 class _Step:
     """One command's way from the decision it answers to the next open decisions."""
 
+    __slots__ = (
+        "agenda",
+        "answered_alone",
+        "at_ms",
+        "before",
+        "ended",
+        "frames",
+        "game",
+        "listings",
+        "open",
+        "rules",
+        "standing",
+        "table",
+        "undone",
+    )
+
     def __init__(self, game: Game, at_ms: int) -> None:
         rules = game.rules
         self.game = game
@@ -451,7 +467,6 @@ class _Step:
             commands = self.listings[self.open[0].seat].commands
             if UNDO not in commands:
                 commands.append(UNDO)
-        encode_event = rules.wire.encode_event
         record = Record(
             game.created.game_id,
             version,
@@ -459,7 +474,7 @@ class _Step:
             seat,
             self.at_ms,
             rules.version,
-            tuple([encode_event(event) for event in table.events]),
+            tuple(map(rules.wire.encode_event, table.events)),
             agenda,
             tuple(self.open),
             tuple(table.rng.draws),

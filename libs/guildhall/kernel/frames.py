@@ -8,6 +8,7 @@ it never holds the front of a card.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -26,6 +27,12 @@ class Frame(Struct, array_like=True):
     def run(self, table: Table[Any]) -> None:
         """Emit events, then queue what comes next."""
         raise AssertionError(f"{type(self).__name__} has nothing to run")
+
+
+@cache
+def tag_of(frame: type[Frame]) -> str:
+    """The permanent tag of a frame class."""
+    return str(frame.__struct_config__.tag)
 
 
 class Back(Frame):
@@ -50,7 +57,7 @@ class Choice(Frame):
 
     def kind(self, hall: Any) -> str:
         """What is asked, in one word for clients."""
-        return str(self.__struct_config__.tag)
+        return tag_of(type(self))
 
     def options(self, hall: Any, seat: Seat) -> Iterable[Any]:
         """Every legal command, and families of them."""

@@ -60,6 +60,8 @@ def results(seed: bytes, n: int, bounds: Sequence[int]) -> list[int]:
 class Luck:
     """The draws of one command, numbered on from those before it."""
 
+    __slots__ = ("_next", "_seed", "draws")
+
     def __init__(self, seed: bytes, first: int) -> None:
         self._seed = seed
         self._next = first
