@@ -184,18 +184,16 @@ class Client:
         """Give the own seat up. Raises HallError."""
         await self.call("RulesService", "ResignSeat", game_id=game_id, command_id=secrets.token_hex(16))
 
-    async def records(self, game_id: str) -> list[tuple[bytes, bytes]]:
-        """The (body, hash) pairs of a finished game, from version 1. Raises HallError."""
-        wire = self.wire
-        request = wire.encode_GetRecordsRequest(wire.GetRecordsRequest(game_id=game_id))
-        stub = self._stream_of("GetRecords")
+    async def answers(self, service: str, method: str, **fields: Any) -> AsyncIterator[Any]:
+        """The responses of a method that streams them. Raises HallError."""
+        request = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
+        decode = getattr(self.wire, f"decode_{method}Response")
+        stub: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(self._path(service, method))
         try:
-            answers = [
-                wire.decode_GetRecordsResponse(answer) async for answer in stub(request, metadata=self._metadata)
-            ]
+            async for answer in stub(request, metadata=self._metadata):
+                yield decode(answer)
         except grpc.aio.AioRpcError as error:
             raise self._failed(error) from None
-        return [(answer.body, answer.hash) for answer in answers]
 
     def options(self, legal: Any) -> list[Any]:
         """What a LegalDecision offers: its commands, then its families (kernel.families.Family)."""
@@ -216,7 +214,9 @@ class Client:
 
     async def _stream(self, game_id: str, mode: int, after: int | None) -> AsyncIterator[Any]:
         wire = self.wire
-        stub = self._stream_of("WatchView")
+        stub: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(
+            self._path("ViewService", "WatchView")
+        )
         tries = _Tries(self._patience)
         while True:
             request = wire.WatchViewRequest(game_id=game_id, mode=int(mode), after_version=after)
@@ -251,9 +251,6 @@ class Client:
 
     def _path(self, service: str, method: str) -> str:
         return f"/guildhall.{self.game}.v1.{service}/{method}"
-
-    def _stream_of(self, method: str) -> "grpc.aio.UnaryStreamMultiCallable[bytes, bytes]":
-        return self._channel.unary_stream(self._path("ViewService", method))
 
     def _failed(self, error: grpc.aio.AioRpcError) -> HallError:
         info = error_info(error)
