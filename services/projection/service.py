@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from guildhall.host import packs
 from guildhall.kernel.rules import Rules
@@ -17,6 +18,7 @@ from guildhall.telemetry import metrics
 from services.projection.partition import PartitionProjection
 
 _MEASURE_SECONDS = 2.0
+_LEVEL_SECONDS = 0.01
 
 
 class Projection:
@@ -41,6 +43,23 @@ class Projection:
             self.partitions += made
             self._tasks += [asyncio.create_task(projection.run(tail)) for projection in made]
             self._tasks.append(asyncio.create_task(_measure(rules.game, made)))
+
+    async def level(self) -> None:
+        """Returns when the models have what was in the log when this was asked, whoever brought them there.
+
+        Raises `LogUnreadable`.
+        """
+        await asyncio.gather(*(self._level(partition) for partition in self.partitions))
+
+    async def _level(self, partition: PartitionProjection) -> None:
+        end: int | None = None
+        while True:
+            with contextlib.suppress(LogUnavailable, RedisError, OSError):
+                if end is None:
+                    end = await partition.topic.end_offset(partition.partition)
+                if await partition.stored_offset() >= end:
+                    return
+            await asyncio.sleep(_LEVEL_SECONDS)
 
     async def failed(self) -> None:
         """Returns when nothing goes on by itself any more, with the error: the log cannot be read."""

@@ -80,7 +80,7 @@ class Table:
         for _ in range(games):
             await self.create()
         for _ in range(commands):
-            open_games = [game_id for game_id, game in self.games.items() if game.ended is None]
+            open_games = [game_id for game_id, game in self.games.items() if not (game.ended or game.lost)]
             if not open_games:
                 return
             await self.step(self.random.choice(open_games))
