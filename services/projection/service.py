@@ -14,11 +14,13 @@ from guildhall.log.errors import LogUnavailable
 from guildhall.log.port import Log, Tail
 from guildhall.log.recovery import open_store
 from guildhall.readmodel.changes import Models
-from guildhall.telemetry import metrics
+from guildhall.telemetry import logs, metrics
 from services.projection.partition import PartitionProjection
 
 _MEASURE_SECONDS = 2.0
 _LEVEL_SECONDS = 0.01
+
+_log = logs.get("projection")
 
 
 class Projection:
@@ -33,8 +35,11 @@ class Projection:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Open the topics and begin. Raises `LogError`, BadPack."""
+        """Open the topics and begin. Raises `LogError`, BadPack, RedisError."""
         await packs.sync(self._log, self._games)
+        memory = await self._models.redis.info("memory")
+        if memory.get("maxmemory") and memory.get("maxmemory_policy") != "noeviction":
+            _log.warning("Redis drops read models when it is full: set maxmemory-policy to noeviction")
         for rules in self._games:
             topic = (await open_store(self._log, rules.game)).events
             tail = topic.tail()
