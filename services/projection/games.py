@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from redis.asyncio import Redis
 
 from guildhall.host.messages import Messages
-from guildhall.kernel.fold import Unfoldable, fold
+from guildhall.kernel.fold import Unfoldable, fold, restores
 from guildhall.kernel.game import Game, as_decision, restore
 from guildhall.log.port import Entry
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes
-from guildhall.readmodel.keys import Keys
+from guildhall.readmodel.keys import NO_DEADLINE, Keys
 from guildhall.readmodel.records import (
+    DAMAGED,
     FEED_BYTES,
     FEED_VERSIONS,
     STATE_EVERY,
@@ -24,9 +25,6 @@ from guildhall.readmodel.records import (
     Summary,
 )
 from guildhall.telemetry import logs, metrics
-
-HASH_BYTES = 32
-_DAMAGED_SEQ = 0
 
 _log = logs.get("projection")
 
@@ -54,13 +52,13 @@ class FoldedGame:
         self.feed: list[int] = list(state.feed) if state is not None else []
         self.version = state.version if state is not None else 0
         self.ended_now = False
-        self.unreadable = False
-        """Its stored state was lost: it is to be folded from its first record again."""
+        self.to_refold = False
+        """It is to be folded from its first record again: its stored state was lost, or an operator has put it back."""
 
     @property
     def seq(self) -> int:
         """The newest effective version in the log."""
-        if self.stopped is not None and self.stopped.seq != _DAMAGED_SEQ:
+        if self.stopped is not None and self.stopped.seq != DAMAGED:
             return self.stopped.last_seq
         return self.version
 
@@ -73,26 +71,33 @@ class FoldedGame:
             except (ValueError, zlib.error) as error:
                 _log.warning("stored state cannot be read", game_id=self.game_id, error=str(error))
                 self.stopped = Stopped(0, 1, self.seq, f"its stored state cannot be read: {error}")
-                self.unreadable = True
+                self.to_refold = True
                 self._stored, self.version, self.feed = None, 0, []
         return self._game
 
     def take(self, changes: Changes, offset: int, entry: Entry) -> None:
         """Fold an effective record and note what it changes; one that cannot be folded stops this game alone."""
-        changes.set_at(changes.keys.offsets(self.game_id), 8 * (entry.seq - 1), struct.pack(">q", offset))
-        if self.stopped is not None and self.stopped.seq == _DAMAGED_SEQ:
+        if self.stopped is not None and self.stopped.seq == DAMAGED:
             self.stopped = None
         _ = self.game
         if self.stopped is not None:
+            self._place(changes, ~offset, entry.seq)
             self.stopped = Stopped(self.stopped.offset, self.stopped.seq, entry.seq, self.stopped.why)
+            self.to_refold = self.to_refold or restores(self.messages.rules, entry.body)
             return
         try:
             self._fold(changes, offset, entry)
+            self._place(changes, offset, entry.seq)
         except Unfoldable as error:
+            self._place(changes, ~offset, entry.seq)
+            changes.tell(offset, self.game_id, 0, b"")
             _log.error("game cannot be folded; its models stand still", game_id=self.game_id, error=str(error))
             metrics.PROJECTION_STOPPED.labels(self.messages.rules.game).inc()
             self.stopped = Stopped(offset, entry.seq, entry.seq, str(error))
             self._go_back()
+
+    def _place(self, changes: Changes, offset: int, seq: int) -> None:
+        changes.set_at(changes.keys.offsets(self.game_id), 8 * (seq - 1), struct.pack(">q", offset))
 
     def _fold(self, changes: Changes, offset: int, entry: Entry) -> None:
         game, _ = fold(self.messages.rules, self.game, entry.body, entry.hash)
@@ -104,7 +109,7 @@ class FoldedGame:
         record = entry.hash + entry.body
         changes.put(changes.keys.feed(self.game_id), {entry.seq: record})
         self.feed.append(len(record))
-        gone = _too_much(self.feed)
+        gone = too_much(self.feed)
         if gone:
             first = entry.seq - len(self.feed) + 1
             changes.drop(changes.keys.feed(self.game_id), list(range(first, first + gone)))
@@ -121,10 +126,11 @@ class FoldedGame:
             game, _ = fold(self.messages.rules, game, body, digest)
         self._game = game
 
-    def damaged(self, offset: int, why: str) -> None:
+    def damaged(self, changes: Changes, offset: int, why: str) -> None:
         """A record under this game's key cannot be read; the next effective one shows that nothing is missing."""
         if self.stopped is None:
-            self.stopped = Stopped(offset, _DAMAGED_SEQ, self.version, why)
+            self.stopped = Stopped(offset, DAMAGED, self.version, why)
+            changes.tell(offset, self.game_id, 0, b"")
 
     def written(self, state: State | None, summary: Summary | None) -> None:
         """What is stored now."""
@@ -133,7 +139,7 @@ class FoldedGame:
         self.ended_now = False
 
 
-def _too_much(feed: Sequence[int]) -> int:
+def too_much(feed: Sequence[int]) -> int:
     """How many of the oldest versions go."""
     gone = max(0, len(feed) - FEED_VERSIONS)
     size = sum(feed[gone:])
@@ -175,17 +181,17 @@ async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -
         if game is None:
             continue
         state = State(folded.version, zlib.compress(game.snapshot(), 1), list(folded.feed))
-        summary = summary_of(game, folded.created_ms)
+        summary = summary_of(game, folded.created_ms, stopped=folded.stopped is not None)
         changes.set(keys.state(folded.game_id), records.encode(state))
         changes.set(keys.summary(folded.game_id), records.encode(summary))
-        _index(changes, folded.stored_summary, summary)
+        index(changes, folded.stored_summary, summary)
         if folded.ended_now:
             finished.append(summary)
         folded.written(state, summary)
-    await _standings(redis, changes, finished)
+    await count_results(redis, changes, finished)
 
 
-def summary_of(game: Game, created_ms: int) -> Summary:
+def summary_of(game: Game, created_ms: int, *, stopped: bool = False) -> Summary:
     """What lists show of a game."""
     created = game.created
     return Summary(
@@ -202,46 +208,65 @@ def summary_of(game: Game, created_ms: int) -> Summary:
             for decision in map(as_decision, game.waiting())
         ],
         ended=(int(game.ended.reason), list(game.ended.ranks)) if game.ended is not None else None,
-        paused=bool(getattr(game, "paused", False)),
+        paused=bool(game.paused),
+        stopped=stopped,
     )
 
 
-def _index(changes: Changes, before: Summary | None, now: Summary) -> None:
-    keys = changes.keys
-    if before is None:
-        for subject in set(now.subjects):
-            changes.rank(keys.subject(subject), now.created_ms, now.game_id)
-        if now.spectators:
-            changes.rank(keys.games, now.created_ms, now.game_id)
-    was = {before.subjects[decision.seat] for decision in before.waiting} if before is not None else set()
-    is_now = {now.subjects[decision.seat] for decision in now.waiting}
-    for subject in sorted(was - is_now):
-        changes.add("SREM", keys.decisions(subject), now.game_id)
-    for subject in sorted(is_now - was):
-        changes.add("SADD", keys.decisions(subject), now.game_id)
-    deadlines = [decision.deadline_ms for decision in now.waiting if decision.deadline_ms]
-    if deadlines:
-        changes.rank(keys.deadlines, min(deadlines), now.game_id)
-    elif before is not None and any(decision.deadline_ms for decision in before.waiting):
-        changes.add("ZREM", keys.deadlines, now.game_id)
-    if now.ended is not None and (before is None or before.ended is None):
-        changes.rank(keys.results, now.changed_ms, now.game_id)
+def index(changes: Changes, before: Summary | None, now: Summary) -> None:
+    """Move the game in the lists."""
+    was_at = places(changes.keys, before) if before is not None else {}
+    now_at = places(changes.keys, now)
+    for key in sorted(was_at.keys() - now_at.keys()):
+        changes.add("ZREM", key, now.game_id)
+    for key, score in now_at.items():
+        if was_at.get(key) != score:
+            changes.rank(key, score, now.game_id)
 
 
-async def _standings(redis: Redis, changes: Changes, finished: Sequence[Summary]) -> None:
-    """Add these results to their subjects' standings; games that the rules did not end do not count."""
+def places(keys: Keys, summary: Summary) -> dict[str, int]:
+    """Every sorted set in which the game stands, with its score there."""
+    everybody: list[str | None] = [None] if summary.spectators else []
+    found: dict[str, int] = {}
+    for whose in [*everybody, *summary.subjects]:
+        found[keys.games(whose)] = summary.created_ms
+        if summary.ended is None:
+            found[keys.open(whose)] = summary.created_ms
+        else:
+            found[keys.results(whose)] = summary.changed_ms
+    if not summary.paused:
+        for decision in summary.waiting:
+            found[keys.decisions(summary.subjects[decision.seat])] = decision.deadline_ms or NO_DEADLINE
+        deadlines = [decision.deadline_ms for decision in summary.waiting if decision.deadline_ms]
+        if deadlines:
+            found[keys.deadlines] = min(deadlines)
+    return found
+
+
+def may_stand(keys: Keys, subjects: Iterable[str]) -> list[str]:
+    """Every sorted set in which a game of these subjects could stand."""
+    whose = [None, *subjects]
+    listings = [kind(keys, each) for each in whose for kind in (Keys.games, Keys.open, Keys.results)]
+    return [*listings, *(keys.decisions(each) for each in whose if each is not None), keys.deadlines]
+
+
+async def count_results(redis: Redis, changes: Changes, games: Sequence[Summary]) -> None:
+    """Add the results of those that are over to their subjects' standings. Games that the rules did not end do not
+    count, nor such that not everybody may watch: everybody reads the standings.
+    """
     counted: dict[str, list[bool]] = {}
-    for summary in finished:
-        assert summary.ended is not None
+    for summary in games:
+        if summary.ended is None:
+            continue
         reason, ranks = summary.ended
-        if reason == FINISHED and len(summary.subjects) > 1:
+        if reason == FINISHED and summary.spectators and len(summary.subjects) > 1:
             for subject, rank in zip(summary.subjects, ranks, strict=True):
                 counted.setdefault(subject, []).append(rank == 1)
     if not counted:
         return
     subjects = sorted(counted)
     stored = await redis.hmget(changes.keys.standings, subjects)
-    standings: dict[str | int, bytes] = {}
+    standings: dict[str, bytes] = {}
     for subject, value in zip(subjects, stored, strict=True):
         before = records.decode(value, Standing) if value is not None else Standing(0, 0)
         wins = counted[subject]

@@ -5,6 +5,7 @@ the models' own position says where to go on, and every batch is guarded by it.
 """
 
 import asyncio
+import hashlib
 import random
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -38,6 +39,10 @@ _STANDBY_SECONDS = 1.0
 _log = logs.get("projection")
 
 
+class NewerModels(RuntimeError):
+    """The models have a format that this program does not know yet: it leaves them alone."""
+
+
 class PartitionProjection:
     """Folds on from the models' position. `building`: a generation that is not read yet."""
 
@@ -58,9 +63,12 @@ class PartitionProjection:
         self.building = generation is not None
         self.keys = Keys(rules.game, partition, generation or FIRST_GENERATION)
         self.fold = FoldState()
+        self.mended = 0
         self.position = b""
         """The stored position, as it is in Redis."""
         self.games: OrderedDict[str, FoldedGame] = OrderedDict()
+        self._tried: dict[str, int] = {}
+        """Of stopped games the newest version with which they were folded again."""
 
     async def run(self, tail: Tail) -> None:
         """Fold until cancelled. Errors of log and Redis are waited out; `LogUnreadable` is raised."""
@@ -69,16 +77,14 @@ class PartitionProjection:
         while not _cancelled():
             try:
                 if not loaded:
-                    await self.load()
-                    await refold_stopped(self)
-                    loaded = True
-                found = await self._next(tail)
-                if not (await self.advance(found) if found else await self._still_there()):
+                    loaded = await self.load() and await refold_stopped(self, self._tried)
+                found = await self._next(tail) if loaded else ()
+                if not loaded or not (await self.advance(found) if found else await self._still_there()):
                     # Another projection is at work here. It goes on; this one takes over when that one stands still.
                     loaded = False
                     await self._stand_by()
                 wait = _RETRY_SECONDS[0]
-            except (LogUnavailable, RedisError, OSError) as error:
+            except (LogUnavailable, RedisError, OSError, NewerModels) as error:
                 _log.warning("waiting", game=self.rules.game, partition=self.partition, error=str(error))
                 metrics.PROJECTION_RETRIES.labels(self.rules.game).inc()
                 loaded = False
@@ -95,25 +101,51 @@ class PartitionProjection:
 
     async def _still_there(self) -> bool:
         """Whether the models stand where they were brought: Redis may have lost them. Raises RedisError."""
-        return (await self.models.redis.get(self.keys.position) or b"") == self.position
+        generation = await self.models.generation(self.rules.game, self.partition)
+        stored = await self.models.redis.get(self.keys.position) or b""
+        return stored == self.position and (self.building or generation == self.keys.generation)
 
-    async def load(self) -> None:
-        """Take up the models where they are. Raises RedisError."""
+    async def stored_offset(self) -> int:
+        """How far the models have come, whoever brought them there. Raises RedisError."""
+        progress = progress_of(records.raw(await self.models.redis.get(self.keys.position) or b""))
+        return progress.next_offset if progress is not None else 0
+
+    async def load(self) -> bool:
+        """Take up the models where they are; what is of another format or log, or was left by halves, is removed.
+
+        False if somebody else has begun anew meanwhile. Raises RedisError, `LogUnavailable`, NewerModels.
+        """
         if not self.building:
             self.keys = Keys(
                 self.rules.game, self.partition, await self.models.generation(self.rules.game, self.partition)
             )
         stored = await self.models.redis.get(self.keys.position)
         self.position = stored if isinstance(stored, bytes) else b""
-        progress = _progress(self.position)
-        if progress is None:
+        progress = progress_of(self.position)
+        if progress is not None and progress.format > records.FORMAT:
+            raise NewerModels(f"the models have format {progress.format}; this program knows {records.FORMAT}")
+        if progress is None or progress.format < records.FORMAT or not await self._same_log(progress):
             if self.position:
-                _log.warning("models of another format are built again", game=self.rules.game, partition=self.partition)
-                await self.models.wipe(self.keys)
-                self.position = b""
+                _log.warning(
+                    "models of another format or log are built again", game=self.rules.game, partition=self.partition
+                )
+            if not await self.models.wipe(self.keys, self.position):
+                return False
+            self.position = b""
             progress = Progress(records.FORMAT, BEGINNING.next_offset, BEGINNING.newest_claim)
         self.fold = FoldState(progress.next_offset, progress.newest_claim, None, {}, dict(progress.damaged))
+        self.mended = progress.mended
         self.games = OrderedDict()
+        return True
+
+    async def _same_log(self, progress: Progress) -> bool:
+        """Whether the models were made from this log: it has the same record where they stand."""
+        if progress.next_offset == 0:
+            return True
+        if await self.topic.end_offset(self.partition) < progress.next_offset:
+            return False
+        found = await self.topic.read(self.partition, progress.next_offset - 1, 1)
+        return bool(found) and _digest(found[0]) == progress.last
 
     async def advance(self, found: Sequence[Record]) -> bool:
         """Fold these records, which follow the position, and bring the models there; False if they stand elsewhere.
@@ -141,11 +173,18 @@ class PartitionProjection:
                     touched[verdict.aggregate_id] = game
                 case Damaged() if verdict.key != CLAIM_KEY and verdict.key in self.games:
                     game = self.games[verdict.key]
-                    game.damaged(verdict.offset, verdict.reason)
+                    game.damaged(changes, verdict.offset, verdict.reason)
                     touched[verdict.key] = game
         await write(self.models.redis, changes, touched.values())
         position = records.encode(
-            Progress(records.FORMAT, self.fold.next_offset, self.fold.newest_claim, dict(self.fold.damaged))
+            Progress(
+                records.FORMAT,
+                self.fold.next_offset,
+                self.fold.newest_claim,
+                dict(self.fold.damaged),
+                _digest(found[-1]),
+                self.mended,
+            )
         )
         outcome = await self.models.apply(changes, self.position, position, building=self.building)
         if outcome is not Outcome.APPLIED:
@@ -153,9 +192,12 @@ class PartitionProjection:
             return False
         self.position = position
         metrics.PROJECTED.labels(self.rules.game).inc(len(found))
-        for game in touched.values():
-            if game.unreadable:
-                await refold(self, game)
+        for name, game in touched.items():
+            if game.to_refold:
+                del self.games[name]
+                self.fold.seqs.pop(name, None)
+                if not await refold(self, name):
+                    return False
         self._forget()
         return True
 
@@ -175,7 +217,11 @@ class PartitionProjection:
             self.fold.seqs.pop(name, None)
 
     async def _stand_by(self) -> None:
+        """Returns when it seems that nobody else is at work: the models are behind, or have not moved for a while."""
         before = b"not looked yet"
+        ours = progress_of(self.position)
+        if await self.stored_offset() <= (ours.next_offset if ours is not None else 0):
+            return
         while not _cancelled():
             now = await self.models.redis.get(self.keys.position) or b""
             generation = await self.models.generation(self.rules.game, self.partition)
@@ -200,10 +246,13 @@ def _step(found: Sequence[Record], begin: int) -> Sequence[Record]:
     return found[begin:end]
 
 
-def _progress(stored: bytes) -> Progress | None:
-    """The stored position, if it can be read and is of this format."""
+def progress_of(stored: bytes) -> Progress | None:
+    """The stored position, if it can be read."""
     try:
-        progress = records.decode(stored, Progress)
+        return records.decode(stored, Progress)
     except ValueError:
         return None
-    return progress if progress.format == records.FORMAT else None
+
+
+def _digest(record: Record) -> str:
+    return hashlib.sha256(record.key.encode() + b"\0" + record.value).hexdigest()

@@ -1,52 +1,73 @@
-"""Games whose models stand still are folded again when a projection starts: after an upgrade they may go on."""
+"""Games whose models stand still, folded again from their first record: an upgrade or an operator may have put them
+right.
+"""
 
 import struct
 from typing import TYPE_CHECKING
 
-from guildhall.log.port import Entry
-from guildhall.log.values import decode
+from guildhall.host.history import CHUNK, History
+from guildhall.log.errors import BadValue, LogUnreadable
 from guildhall.readmodel import records
-from guildhall.readmodel.changes import Changes
-from guildhall.readmodel.records import STATE_EVERY
+from guildhall.readmodel.changes import Changes, Outcome
+from guildhall.readmodel.records import DAMAGED
 from guildhall.telemetry import logs
-from services.projection.games import FoldedGame, load, write
+from services.projection.games import count_results, load
+from services.projection.whole_game import WholeGame, read, write
 
 if TYPE_CHECKING:
     from services.projection.partition import PartitionProjection
 
-_CHUNK = STATE_EVERY
-
 _log = logs.get("projection")
 
 
-async def refold_stopped(projection: "PartitionProjection") -> None:
-    """Fold every stopped game on, as far as that goes now. Raises RedisError, `LogError`."""
+async def refold_stopped(projection: "PartitionProjection", tried: dict[str, int]) -> bool:
+    """Fold every stopped game again, as far as that goes now; those that were tried at the same version are left.
+
+    False if the models were moved by somebody else meanwhile. Raises RedisError, `LogUnavailable`.
+    """
     keys = projection.keys
     names = sorted(str(records.raw(name), "utf-8") for name in await projection.models.redis.hkeys(keys.stopped))
     for folded in await load(projection.models.redis, keys, projection.messages, names):
-        if folded.stopped is not None and folded.stopped.seq:
-            await refold(projection, folded)
+        stopped = folded.stopped
+        if stopped is not None and stopped.seq != DAMAGED and tried.get(folded.game_id) != stopped.last_seq:
+            if not await refold(projection, folded.game_id):
+                return False
+            tried[folded.game_id] = stopped.last_seq
+    return True
 
 
-async def refold(projection: "PartitionProjection", folded: FoldedGame) -> None:
-    """Fold one stopped game on, from the record at which it stopped."""
-    stopped, folded.unreadable = folded.stopped, False
-    assert stopped is not None
-    keys = projection.keys
-    index = await projection.models.redis.getrange(keys.offsets(folded.game_id), 8 * (stopped.seq - 1), -1)
-    offsets = struct.unpack(f">{len(index) // 8}q", records.raw(index))
-    folded.stopped = None
-    for begin in range(0, len(offsets), _CHUNK):
-        changes = Changes(keys)
-        for offset in offsets[begin : begin + _CHUNK]:
-            [record] = await projection.topic.read(projection.partition, offset, 1)
-            entry = decode(record.value)
-            assert isinstance(entry, Entry)
-            folded.take(changes, offset, entry)
-        await write(projection.models.redis, changes, [folded])
-        # Its news are old news for the partition: who watches the game reads on from its feed.
-        changes.commands = [command for command in changes.commands if command[0] != b"XADD"]
-        await projection.models.apply(changes, projection.position, projection.position, building=projection.building)
-        if folded.seq > folded.version:
-            return
-    _log.info("game goes on", game_id=folded.game_id, version=folded.version)
+async def refold(projection: "PartitionProjection", game_id: str) -> bool:
+    """Make the models of one game whole from its records; False if the models were moved by somebody else meanwhile.
+
+    Raises RedisError, `LogUnavailable`.
+    """
+    keys, redis = projection.keys, projection.models.redis
+    _, [stored] = await read(redis, keys, [game_id])
+    index = records.raw(await redis.get(keys.offsets(game_id)) or b"")
+    offsets = [max(offset, ~offset) for offset in struct.unpack(f">{len(index) // 8}q", index)]
+    whole = WholeGame(projection.messages, game_id)
+    history = History(projection.rules, projection.topic)
+    try:
+        for begin in range(0, len(offsets), CHUNK):
+            some = offsets[begin : begin + CHUNK]
+            pairs = await history.records(projection.partition, game_id, some)
+            for seq, (offset, (body, digest)) in enumerate(zip(some, pairs, strict=True), begin + 1):
+                whole.take(offset, seq, body, digest)
+    except (LogUnreadable, BadValue) as error:
+        _log.error("game cannot be folded again", game_id=game_id, error=str(error))
+        return True
+    right = whole.models(keys)
+    changes = Changes(keys)
+    write(changes, game_id, right, stored.summary.subjects if stored.summary is not None else ())
+    if right.summary is not None and stored.summary is not None and stored.summary.ended is None:
+        await count_results(redis, changes, [right.summary])
+    if right.stopped is None:
+        changes.tell_anew(projection.fold.next_offset, game_id)
+    outcome = await projection.models.apply(
+        changes, projection.position, projection.position, building=projection.building
+    )
+    if outcome is not Outcome.APPLIED:
+        return False
+    if right.stopped is None:
+        _log.info("game goes on", game_id=game_id, version=right.version)
+    return True

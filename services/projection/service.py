@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from guildhall.host import packs
 from guildhall.kernel.rules import Rules
@@ -13,10 +14,13 @@ from guildhall.log.errors import LogUnavailable
 from guildhall.log.port import Log, Tail
 from guildhall.log.recovery import open_store
 from guildhall.readmodel.changes import Models
-from guildhall.telemetry import metrics
+from guildhall.telemetry import logs, metrics
 from services.projection.partition import PartitionProjection
 
 _MEASURE_SECONDS = 2.0
+_LEVEL_SECONDS = 0.01
+
+_log = logs.get("projection")
 
 
 class Projection:
@@ -31,8 +35,11 @@ class Projection:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Open the topics and begin. Raises `LogError`, BadPack."""
+        """Open the topics and begin. Raises `LogError`, BadPack, RedisError."""
         await packs.sync(self._log, self._games)
+        memory = await self._models.redis.info("memory")
+        if memory.get("maxmemory") and memory.get("maxmemory_policy") != "noeviction":
+            _log.warning("Redis drops read models when it is full: set maxmemory-policy to noeviction")
         for rules in self._games:
             topic = (await open_store(self._log, rules.game)).events
             tail = topic.tail()
@@ -41,6 +48,23 @@ class Projection:
             self.partitions += made
             self._tasks += [asyncio.create_task(projection.run(tail)) for projection in made]
             self._tasks.append(asyncio.create_task(_measure(rules.game, made)))
+
+    async def level(self) -> None:
+        """Returns when the models have what was in the log when this was asked, whoever brought them there.
+
+        Raises `LogUnreadable`.
+        """
+        await asyncio.gather(*(self._level(partition) for partition in self.partitions))
+
+    async def _level(self, partition: PartitionProjection) -> None:
+        end: int | None = None
+        while True:
+            with contextlib.suppress(LogUnavailable, RedisError, OSError):
+                if end is None:
+                    end = await partition.topic.end_offset(partition.partition)
+                if await partition.stored_offset() >= end:
+                    return
+            await asyncio.sleep(_LEVEL_SECONDS)
 
     async def failed(self) -> None:
         """Returns when nothing goes on by itself any more, with the error: the log cannot be read."""

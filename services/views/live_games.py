@@ -3,30 +3,56 @@
 import asyncio
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from redis.exceptions import RedisError
 
-from guildhall.host.hosted_game import Published, Watcher
+from guildhall.host.failures import quarantined
 from guildhall.host.messages import Messages
 from guildhall.kernel.fold import Unfoldable, fold
 from guildhall.kernel.game import Game, restore
-from guildhall.kernel.v1.structs import decode_Record
+from guildhall.kernel.v1.structs import Record, decode_Record
 from guildhall.readmodel import records
+from guildhall.readmodel.connection import cancelled
 from guildhall.readmodel.keys import Keys
-from guildhall.readmodel.records import State, Stopped
+from guildhall.readmodel.records import State
 from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs
-from services.views.news import News
+from services.views.news import LOOK_ANEW, News
 
 REMEMBERED = 512
 """Games that are followed though nobody watches them."""
 HASH_BYTES = 32
 _LOOK_SECONDS = 5.0
 """How soon it is seen that news of a game were left out."""
+_LOOKED_AT_ONCE = 200
 
 _log = logs.get("views")
+
+
+@dataclass(slots=True)
+class Published:
+    """A new version of a game, told while the game stands at it; `shared` is what its watchers made of it so far."""
+
+    game: Game
+    record: Record
+    hash: bytes
+    events: list[Any]
+    shared: dict[Any, bytes]
+
+
+class Watcher(Protocol):
+    """Whoever is told a game's versions."""
+
+    def hear(self, published: Published) -> None:
+        """A new version, while the game stands at it; returns at once."""
+        ...
+
+    def end(self, why: Failure) -> None:
+        """No more versions will come from here."""
+        ...
 
 
 class LiveGame:
@@ -35,11 +61,18 @@ class LiveGame:
     def __init__(self, game_id: str, game: Game, messages: Messages) -> None:
         self.game_id = game_id
         self.game = game
+        self.shared: dict[Any, bytes] = {}
+        """What was made of this version, by what it is and for whom."""
         self.watchers: set[Watcher] = set()
         self.failed: Failure | None = None
         """Why it cannot be followed any further."""
         self._messages = messages
         self._waits: list[tuple[int, asyncio.Future[None]]] = []
+
+    @property
+    def needed(self) -> bool:
+        """Whether somebody watches it, or waits for a version."""
+        return bool(self.watchers or self._waits)
 
     def take(self, version: int, record: bytes) -> bool:
         """Fold the next version and tell it; False for one that does not follow."""
@@ -52,13 +85,22 @@ class LiveGame:
             self.game, events = fold(self._messages.rules, self.game, body, digest)
         except Unfoldable as error:
             _log.error("game cannot be followed", game_id=self.game_id, error=str(error))
-            self.fail(Failure("VIEW_UNAVAILABLE", "This game cannot be shown now; its operator has been told."))
+            self.fail(quarantined())
             return True
-        published = Published(self.game, decode_Record(body), digest, events)
-        for watcher in tuple(self.watchers):
-            watcher.hear(published)
+        self.shared = {}
+        if self.watchers:
+            self._tell(Published(self.game, decode_Record(body), digest, events, self.shared))
         self._wake()
         return True
+
+    def _tell(self, published: Published) -> None:
+        for watcher in tuple(self.watchers):
+            try:
+                watcher.hear(published)
+            except Exception as error:
+                self.watchers.discard(watcher)
+                _log.error("watcher failed", game_id=self.game_id, exc_info=error)
+                watcher.end(Failure("INTERNAL", "Something went wrong in the hall; it has been reported."))
 
     def fail(self, failure: Failure) -> None:
         """Show it no more, to nobody."""
@@ -72,7 +114,8 @@ class LiveGame:
         if self.game.version >= version or self.failed is not None:
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waits.append((version, reached))
+        wait = (version, reached)
+        self._waits.append(wait)
         try:
             async with asyncio.timeout(seconds):
                 await reached
@@ -80,19 +123,20 @@ class LiveGame:
             detail = {"version": str(self.game.version)}
             raise Failure("VERSION_NOT_REACHED", f"The game is at version {self.game.version}.", detail) from None
         finally:
-            self._waits = [(wanted, waiting) for wanted, waiting in self._waits if waiting is not reached]
+            self._waits.remove(wait)
 
     def _wake(self) -> None:
+        over = self.failed is not None or self.game.ended is not None
         for version, waiting in self._waits:
-            if (self.game.version >= version or self.failed is not None) and not waiting.done():
+            if (self.game.version >= version or over) and not waiting.done():
                 waiting.set_result(None)
 
 
 class LiveGames:
     """All games of one rules set that are looked at here, by id."""
 
-    def __init__(self, messages: Messages, news: News, packs: Callable[[], Any]) -> None:
-        """`packs()` loads the stored content packs; awaited where a game has one that is not known here."""
+    def __init__(self, messages: Messages, news: News, packs: Callable[[], Awaitable[None]]) -> None:
+        """`packs()` loads the stored content packs, where a game has one that is not known here."""
         self._messages = messages
         self._news = news
         self._packs = packs
@@ -113,7 +157,10 @@ class LiveGames:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def get(self, game_id: str) -> LiveGame | None:
-        """The game at its newest version; None where the models have none. Raises RedisError, Failure."""
+        """The game at its newest version; None where the models have none, or it stands still.
+
+        Raises RedisError.
+        """
         live = self._games.get(game_id)
         if live is None or live.failed is not None:
             # One load for all who ask at once, and not ended by one of them who goes.
@@ -122,7 +169,7 @@ class LiveGames:
                 loading = self._loading[game_id] = asyncio.create_task(self._load(game_id))
                 loading.add_done_callback(lambda _: self._loading.pop(game_id, None))
             live = await asyncio.shield(loading)
-        if live is not None and game_id in self._games:
+        if game_id in self._games:
             self._games.move_to_end(game_id)
         return live
 
@@ -134,9 +181,7 @@ class LiveGames:
             keys = self._news.keys_of(game_id)
             redis = self._news.redis
             stored, stopped = await redis.get(keys.state(game_id)), await redis.hget(keys.stopped, game_id)
-            if stopped is not None:
-                raise stopped_failure(records.decode(stopped, Stopped))
-            if stored is None:
+            if stored is None or stopped is not None:
                 self._news.forget(game_id)
                 return None
             live = LiveGame(game_id, await self._restored(records.decode(stored, State)), self._messages)
@@ -158,59 +203,84 @@ class LiveGames:
         return game
 
     def _told(self, live: LiveGame, version: int, record: bytes) -> None:
-        if live.game_id not in self._catching_up and not live.take(version, record):
-            self._catch_up(live)
+        if version == LOOK_ANEW:
+            self._do(live, self._look_anew(live))
+        elif live.game_id not in self._catching_up and not live.take(version, record):
+            self._do(live, self._caught_up(live))
 
-    def _catch_up(self, live: LiveGame) -> None:
-        task = asyncio.create_task(self._caught_up(live))
+    def _do(self, live: LiveGame, work: Coroutine[None, None, None]) -> None:
+        before = self._catching_up.pop(live.game_id, None)
+        if before is not None:
+            before.cancel()
+        task = asyncio.create_task(work)
         self._catching_up[live.game_id] = task
-        task.add_done_callback(lambda _: self._catching_up.pop(live.game_id, None))
+
+        def done(_: asyncio.Task[None]) -> None:
+            if self._catching_up.get(live.game_id) is task:
+                del self._catching_up[live.game_id]
+
+        task.add_done_callback(done)
+
+    async def _look_anew(self, live: LiveGame) -> None:
+        """Its models are not what they were: whoever watches is to come again."""
+        why = behind()
+        try:
+            if await self._news.redis.hget(self._news.keys_of(live.game_id).stopped, live.game_id) is not None:
+                why = quarantined()
+        except (RedisError, OSError) as error:
+            _log.warning("cannot look anew", game_id=live.game_id, error=str(error))
+        self._drop(live, why)
 
     async def _caught_up(self, live: LiveGame) -> None:
         """Take the versions that were left out from the feed; where it has them no more, start anew."""
         keys = self._news.keys_of(live.game_id)
+        redis = self._news.redis
         try:
             while live.failed is None:
-                newest = await newest_version(self._news.redis, keys, live.game_id)
+                newest = await newest_version(redis, keys, live.game_id)
                 wanted = list(range(live.game.version + 1, newest + 1))
                 if not wanted:
                     return
-                for version, record in zip(
-                    wanted, await feed(self._news.redis, keys, live.game_id, wanted), strict=True
-                ):
+                for version, record in zip(wanted, await feed(redis, keys, live.game_id, wanted), strict=True):
                     if record is None:
                         raise LookupError(version)
                     live.take(version, record)
         except (RedisError, OSError, LookupError) as error:
             _log.warning("news were left out", game_id=live.game_id, error=str(error))
-            live.fail(Failure("VIEW_BEHIND", "This stream fell behind; resume after the version you have."))
-            self._drop(live.game_id)
+            self._drop(live, behind())
 
     async def _look(self) -> None:
-        while True:
+        """Games that were told less than there is are caught up. Games that failed are let go."""
+        while not cancelled():
             await asyncio.sleep(_LOOK_SECONDS)
-            for game_id, live in list(self._games.items()):
-                keys = self._news.keys_of(game_id)
-                try:
-                    stopped = await self._news.redis.hget(keys.stopped, game_id)
-                    newest = await newest_version(self._news.redis, keys, game_id)
-                except (RedisError, OSError):
-                    break
-                if stopped is not None:
-                    live.fail(stopped_failure(records.decode(stopped, Stopped)))
-                    self._drop(game_id)
-                elif newest > live.game.version and game_id not in self._catching_up:
-                    self._catch_up(live)
+            followed = list(self._games.values())
+            try:
+                for begin in range(0, len(followed), _LOOKED_AT_ONCE):
+                    await self._look_at(followed[begin : begin + _LOOKED_AT_ONCE])
+            except (RedisError, OSError) as error:
+                _log.warning("cannot look after games", error=str(error))
+
+    async def _look_at(self, followed: list[LiveGame]) -> None:
+        lengths = await asyncio.gather(
+            *(newest_version(self._news.redis, self._news.keys_of(live.game_id), live.game_id) for live in followed)
+        )
+        for live, newest in zip(followed, lengths, strict=True):
+            if live.failed is not None:
+                self._drop(live, live.failed)
+            elif newest > live.game.version and live.game_id not in self._catching_up:
+                self._do(live, self._caught_up(live))
 
     def _forget_some(self) -> None:
-        for game_id in [name for name, live in self._games.items() if not live.watchers]:
-            if len(self._games) <= REMEMBERED:
-                return
-            self._drop(game_id)
+        idle = [live for live in self._games.values() if not live.needed]
+        for live in idle[:-REMEMBERED]:
+            self._drop(live, behind())
 
-    def _drop(self, game_id: str) -> None:
-        self._games.pop(game_id, None)
-        self._news.forget(game_id)
+    def _drop(self, live: LiveGame, why: Failure) -> None:
+        """Follow it no longer; whoever still has it is told why."""
+        live.fail(why)
+        if self._games.get(live.game_id) is live:
+            del self._games[live.game_id]
+            self._news.forget(live.game_id)
 
 
 async def newest_version(redis: Any, keys: Keys, game_id: str) -> int:
@@ -224,8 +294,6 @@ async def feed(redis: Any, keys: Keys, game_id: str, versions: list[int]) -> lis
     return found
 
 
-def stopped_failure(stopped: Stopped) -> Failure:
-    """What whoever looks at such a game is told."""
-    if stopped.seq == 0:
-        return Failure("GAME_QUARANTINED", "A record of this game is damaged; its operator has been told.")
-    return Failure("VIEW_UNAVAILABLE", "This game cannot be shown now; its operator has been told.")
+def behind() -> Failure:
+    """Versions were left out here."""
+    return Failure("VIEW_BEHIND", "This stream fell behind; resume after the version you have.")

@@ -11,12 +11,16 @@ from redis.exceptions import RedisError
 
 from guildhall.log.port import partition_of
 from guildhall.readmodel import records
+from guildhall.readmodel.connection import cancelled
 from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live
 from guildhall.telemetry import logs
 
 _BLOCK_MS = 1_000
 _COUNT = 500
 _RETRY_SECONDS = 0.5
+
+LOOK_ANEW = 0
+"""Told in place of a version: the game's models stand still, or go on, so they are to be looked at anew."""
 
 Listener: TypeAlias = Callable[[int, bytes], None]
 """Told a version and its record (hash and body); returns at once."""
@@ -69,29 +73,39 @@ class News:
         self._listeners.pop(game_id, None)
 
     async def _read(self, partition: int) -> None:
-        while True:
+        while not cancelled():
             try:
                 answer: Any = await self.redis.xread(
                     {self.keys(partition).news: self._last[partition]}, count=_COUNT, block=_BLOCK_MS
                 )
-                for entry in _entries(answer):
-                    await self._tell(partition, entry)
+                entries = _entries(answer)
+                for entry in entries:
+                    self._tell(partition, entry)
+                if not entries:
+                    # Nobody may be left who could have told that another one is live: Redis was flushed, or we slept.
+                    await self._find_generation(partition)
             except (RedisError, OSError) as error:
+                if cancelled():
+                    return
                 _log.warning("no news", game=self.game, partition=partition, error=str(error))
                 await asyncio.sleep(random.uniform(_RETRY_SECONDS / 2, _RETRY_SECONDS))
                 with contextlib.suppress(RedisError, OSError):
                     await self._find_generation(partition)
 
-    async def _tell(self, partition: int, entry: Any) -> None:
+    def _tell(self, partition: int, entry: Any) -> None:
         fields = entry[1]
         if b"moved" in fields:
             # Ids are offsets in every generation: this one is read on from where the last was left.
             self._generations[partition] = records.raw(fields[b"moved"]).decode()
             return
         self._last[partition] = _id(entry)
-        listener = self._listeners.get(records.raw(fields[b"g"]).decode())
+        game_id = records.raw(fields[b"g"]).decode()
+        listener = self._listeners.get(game_id)
         if listener is not None:
-            listener(int(fields[b"v"]), records.raw(fields[b"r"]))
+            try:
+                listener(int(fields[b"v"]), records.raw(fields[b"r"]))
+            except Exception as error:  # of one game, which must not keep the others from their news
+                _log.error("news not taken", game=self.game, game_id=game_id, exc_info=error)
 
     async def _find_generation(self, partition: int) -> None:
         name = await self.redis.get(live(self.game, partition))

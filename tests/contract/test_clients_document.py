@@ -14,6 +14,7 @@ from guildhall.rpc.errors import REASONS
 from guildhall.rpc.identity import existing_key, mint
 from guildhall.rpc.server import service_config
 from services.arcane_alley.rules import RULES
+from services.views.games_service import GAMES_SERVICE
 from tests.contract.grpcurl import run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +42,8 @@ def raised(path: Path) -> set[str]:
 
 def test_every_reason_of_the_hall_is_in_the_table_and_is_provoked() -> None:
     libs = ROOT / "libs" / "guildhall"
-    given = {r for lib in ("host", "rpc", "kernel") for path in (libs / lib).rglob("*.py") for r in raised(path)}
+    places = [libs / "host", libs / "rpc", libs / "kernel", ROOT / "services" / "views"]
+    given = {reason for place in places for path in place.rglob("*.py") for reason in raised(path)}
     # These two are made of a prefix and what they are about.
     made = {f"{how}_{what}" for how in ("UNKNOWN", "INVALID") for what in ("OPTION", "RULING")}
     assert given | made == set(REASONS)
@@ -52,7 +54,9 @@ def test_every_reason_of_the_hall_is_in_the_table_and_is_provoked() -> None:
 def test_the_retry_policy_is_the_published_one() -> None:
     [block] = [text for kind, text in BLOCK.findall(DOCUMENT) if kind == "json service-config"]
     messages = Messages(RULES)
-    assert json.loads(block) == json.loads(service_config([messages.rules_service, messages.view_service]))
+    assert json.loads(block) == json.loads(
+        service_config([messages.rules_service, messages.view_service, GAMES_SERVICE])
+    )
 
 
 def examples() -> list[tuple[str, str, Any]]:

@@ -14,6 +14,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "log": {"telemetry"},
     "rpc": {"telemetry"},
     "readmodel": {"telemetry"},
+    "client": {"kernel"},
     "host": {"kernel", "log", "rpc", "readmodel", "telemetry"},
     "cli": {"kernel", "log", "rpc", "readmodel", "telemetry", "host", "services"},
 }

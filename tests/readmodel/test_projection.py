@@ -18,6 +18,7 @@ from guildhall.readmodel import records
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import FEED_BYTES, FEED_VERSIONS, STATE_EVERY, Standing, State, Stopped, Summary
+from services.projection.games import too_much
 from services.projection.service import Projection
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import SUBJECTS, Table
@@ -81,8 +82,14 @@ async def check(redis: Redis, table: Table) -> None:
         mine: set[str] = set()
         for partition in range(PARTITIONS):
             keys = Keys(RULES.game, partition)
-            found |= {name.decode() for name in await redis.smembers(keys.decisions(subject))}
-            mine |= {name.decode() for name in await redis.zrange(keys.subject(subject), 0, -1)}
+            found |= {name.decode() for name in await redis.zrange(keys.decisions(subject), 0, -1)}
+            mine |= {name.decode() for name in await redis.zrange(keys.games(subject), 0, -1)}
+            still = {name.decode() for name in await redis.zrange(keys.open(subject), 0, -1)}
+            over = {name.decode() for name in await redis.zrange(keys.results(subject), 0, -1)}
+            assert not still & over
+            assert all(table.games[game_id].ended is None for game_id in still)
+            assert all(table.games[game_id].ended is not None for game_id in over)
+            assert still | over == {name.decode() for name in await redis.zrange(keys.games(subject), 0, -1)}
         assert found == subjects.get(subject, set())
         assert mine == table.games.keys()
     await check_standings(redis, table)
@@ -237,10 +244,8 @@ async def test_a_damaged_record_marks_its_game_until_nothing_is_missing(log: Log
 
 
 def test_a_feed_keeps_versions_and_bytes_within_bounds() -> None:
-    from services.projection.games import _too_much
-
-    assert _too_much([10] * FEED_VERSIONS) == 0
-    assert _too_much([10] * (FEED_VERSIONS + 3)) == 3
-    assert _too_much([FEED_BYTES, 10]) == 1
-    assert _too_much([10, FEED_BYTES + 1]) == 1
-    assert _too_much([FEED_BYTES // 2, FEED_BYTES // 2, 1]) == 1
+    assert too_much([10] * FEED_VERSIONS) == 0
+    assert too_much([10] * (FEED_VERSIONS + 3)) == 3
+    assert too_much([FEED_BYTES, 10]) == 1
+    assert too_much([10, FEED_BYTES + 1]) == 1
+    assert too_much([FEED_BYTES // 2, FEED_BYTES // 2, 1]) == 1

@@ -9,19 +9,24 @@ from typing import Any
 
 import grpc
 
+from guildhall.cli.read_side import OneMachine
 from guildhall.host.hall import Hall, HallConfig
 from guildhall.kernel.rules import Rules
 from guildhall.rpc.errors import error_info
 from guildhall.rpc.identity import existing_key, mint
+from services.views.live_games import LiveGame
+from services.views.watch import WatchLimits
 from tests.kernel.tiny.game import RULES
 
 SEATS = ("alice", "bob", "carol")
 ALL_SCOPES = ("play", "seat", "spectate", "operate")
 
 
-def config(data: Path, **changes: Any) -> HallConfig:
-    """A hall of the tiny game on any free port."""
-    return HallConfig(**{"data": data, "games": [RULES], "port": 0, "drain_seconds": 1.0, **changes})
+def config(data: Path, watching: WatchLimits | None = None, **changes: Any) -> HallConfig:
+    """A hall of the tiny game on any free port, with its read side beside it."""
+    games = changes.setdefault("games", [RULES])
+    beside = {"beside": lambda: OneMachine(games, watching)}
+    return HallConfig(**{"data": data, "port": 0, "drain_seconds": 1.0, **beside, **changes})
 
 
 @asynccontextmanager
@@ -33,6 +38,15 @@ async def hall(data: Path, **changes: Any) -> AsyncIterator[Hall]:
         yield running
     finally:
         await running.stop()
+
+
+VIEWS = ("GetView", "WatchView", "ListEvents", "GetRecords")
+"""The methods of ViewService."""
+
+KNOWN: dict[tuple[Path, str], int] = {}
+"""The newest version of each game, by its hall's data, that anybody was told. Views are asked for it: they come after
+the commands.
+"""
 
 
 class Client:
@@ -49,6 +63,7 @@ class Client:
         token: str | None = None,
         options: Sequence[tuple[str, int]] = (),
     ) -> None:
+        self.data = data
         self.subject = subject
         self.rules = rules
         self.wire = rules.wire
@@ -71,7 +86,7 @@ class Client:
         return f"{self.subject}-{self._next}-{time.monotonic_ns()}"
 
     def path(self, method: str) -> str:
-        service = "ViewService" if method in ("GetView", "WatchView", "ListEvents", "GetRecords") else "RulesService"
+        service = "ViewService" if method in VIEWS else "RulesService"
         return f"/guildhall.{self.rules.game}.v1.{service}/{method}"
 
     async def raw(self, method: str, request: bytes, timeout: float = 20.0) -> bytes:
@@ -80,6 +95,8 @@ class Client:
         return answer
 
     async def call(self, method: str, timeout: float = 20.0, **fields: Any) -> Any:
+        if method in ("GetView", "ListEvents"):
+            fields.setdefault("min_version", KNOWN.get((self.data, fields["game_id"]), 0))
         request = getattr(self.wire, f"{method}Request")(**fields)
         data = getattr(self.wire, f"encode_{method}Request")(request)
         answer = await self.raw(method, data, timeout)
@@ -96,6 +113,7 @@ class Client:
     async def create(self, subjects: Sequence[str] = SEATS, **fields: Any) -> str:
         fields.setdefault("command_id", self.command_id())
         answer = await self.call("CreateGame", subjects=tuple(subjects), **fields)
+        self._told(answer.game_id, answer.version)
         return str(answer.game_id)
 
     async def view(self, game_id: str, **fields: Any) -> Any:
@@ -107,7 +125,12 @@ class Client:
     async def submit(self, game_id: str, decision_id: str, command: Any, **fields: Any) -> int:
         fields.setdefault("command_id", self.command_id())
         answer = await self.call("SubmitCommand", game_id=game_id, decision_id=decision_id, command=command, **fields)
+        self._told(game_id, answer.version)
         return int(answer.version)
+
+    def _told(self, game_id: str, version: int) -> None:
+        key = (self.data, game_id)
+        KNOWN[key] = max(version, KNOWN.get(key, 0))
 
     def watch(self, game_id: str, events: bool = False, after: int | None = None, timeout: float = 20.0) -> Any:
         mode = self.wire.WatchMode.EVENTS if events else self.wire.WatchMode.VIEWS
@@ -140,6 +163,14 @@ class Table:
                 break
             version = done
         return version
+
+
+async def followed(running: Hall, game_id: str) -> LiveGame:
+    """The game as this hall's views follow it."""
+    assert isinstance(running.beside, OneMachine) and running.beside.views is not None
+    found = await running.beside.views.games["tiny"].live.get(game_id)
+    assert found is not None
+    return found
 
 
 @asynccontextmanager

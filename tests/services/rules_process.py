@@ -1,4 +1,4 @@
-"""Rules processes of the tiny game on a real broker, to be killed, stopped and paused."""
+"""Processes of the tiny game on a real broker, to be killed, stopped and paused."""
 
 import asyncio
 import sys
@@ -28,9 +28,22 @@ SERVICE = "guildhall.tiny.v1.RulesService"
 @asynccontextmanager
 async def rules_process(bootstrap: str, data: Path, log: Path | None = None) -> AsyncIterator[HallProcess]:
     """A process that listens; killed at the end if it still runs. `log` is a file to which it says what it does."""
+    async with _process(log, str(data), bootstrap, "rules") as process:
+        yield process
+
+
+@asynccontextmanager
+async def read_process(role: str, bootstrap: str, data: Path, redis: str) -> AsyncIterator[HallProcess]:
+    """The same for a process of the read side: `projection` or `views`."""
+    async with _process(data / f"{role}.log", str(data), bootstrap, role, redis) as process:
+        yield process
+
+
+@asynccontextmanager
+async def _process(log: Path | None, *words: str) -> AsyncIterator[HallProcess]:
     with open(log or "/dev/null", "ab") as said:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "tests.services.serve_tiny_kafka", str(data), bootstrap),
+            *(sys.executable, "-m", "tests.services.serve_tiny_kafka", *words),
             cwd=Path(__file__).resolve().parents[2],
             stdout=asyncio.subprocess.PIPE,
             stderr=said,
@@ -72,9 +85,18 @@ async def rules_processes(bootstrap: str, data: Path, count: int) -> AsyncIterat
 class Replicas:
     """The same subjects at several processes, and a game of theirs."""
 
-    def __init__(self, ports: Sequence[int], data: Path, random: Random, subjects: Sequence[str] = SEATS) -> None:
+    def __init__(
+        self,
+        ports: Sequence[int],
+        data: Path,
+        random: Random,
+        bootstrap: str,
+        subjects: Sequence[str] = SEATS,
+    ) -> None:
         self.ports = list(ports)
+        self.bootstrap = bootstrap
         self.random = random
+        self.seats = len(subjects)
         self.clients = {
             (port, seat): Client(port, data, subject, ALL_SCOPES)
             for port in ports
@@ -108,17 +130,15 @@ class Replicas:
 
     async def step(self) -> "Step | None":
         """One legal command by some seat that is waited for; None when the game is over."""
-        view = await self.anywhere(lambda client: client.view(self.game_id))
-        if view.game.ended is not None:
-            return None
-        seat = self.random.choice(view.game.waiting_for).seat
-        legal = await self.anywhere(lambda client: client.legal(self.game_id), seat)
-        if not legal.decisions:
-            return await self.step()
-        [decision] = legal.decisions
-        step = Step(seat, decision.decision.id, self.random.choice(decision.commands), f"s-{time.monotonic_ns()}", 0)
-        step.version = await self.send(step)
-        return step
+        for seat in self.random.sample(range(self.seats), self.seats):
+            legal = await self.anywhere(lambda client: client.legal(self.game_id), seat)
+            if legal.decisions:
+                [decision] = legal.decisions
+                command_id = f"s-{time.monotonic_ns()}"
+                step = Step(seat, decision.decision.id, self.random.choice(decision.commands), command_id, 0)
+                step.version = await self.send(step)
+                return step
+        return None
 
     async def send(self, step: "Step") -> int:
         """Send a command, maybe again; its version."""
@@ -141,9 +161,11 @@ class Step:
 
 
 @asynccontextmanager
-async def replicas(processes: Sequence[HallProcess], data: Path, random: Random) -> AsyncIterator[Replicas]:
+async def replicas(
+    processes: Sequence[HallProcess], data: Path, random: Random, bootstrap: str
+) -> AsyncIterator[Replicas]:
     """Clients of those processes, and a new game."""
-    clients = Replicas([process.port for process in processes], data, random)
+    clients = Replicas([process.port for process in processes], data, random, bootstrap)
     try:
         await clients.create()
         yield clients

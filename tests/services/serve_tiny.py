@@ -4,7 +4,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from guildhall.host.hall import Hall, serve_all
+from guildhall.host.hall import Hall
+from guildhall.host.process import run
 from guildhall.telemetry import logs
 from tests.services.hall import config
 
@@ -15,4 +16,4 @@ def started(hall: Hall) -> None:
 
 if __name__ == "__main__":
     logs.configure("console")
-    asyncio.run(serve_all(config(Path(sys.argv[1])), started))
+    asyncio.run(run(Hall(config(Path(sys.argv[1]))), started))

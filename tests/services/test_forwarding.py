@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import grpc
 import pytest
@@ -19,7 +20,7 @@ from guildhall.rpc import forwarding
 from guildhall.rpc.identity import KEY_FILE, FixedKeys, existing_key, key_id, mint
 from guildhall.telemetry.metrics import REGISTRY
 from tests.kernel.tiny.build import structs as t
-from tests.services.hall import ALL_SCOPES, Client, failure, hall, table
+from tests.services.hall import ALL_SCOPES, Client, Table, failure, hall, table
 
 CODE = grpc.StatusCode
 
@@ -35,34 +36,39 @@ async def test_the_owner_checks_the_callers_token_itself(tmp_path: Path) -> None
     keys = FixedKeys({key_id(theirs.public_key()): theirs.public_key()})
     async with hall(tmp_path) as older, table(older) as game, hall(tmp_path, keys=keys) as newer:
         await until_stood_down(older)
-        for call in (game.clients[0].view(game.game_id), game.clients[0].watch(game.game_id).read()):
-            assert (await failure(call))[:2] == ("INVALID_TOKEN", CODE.UNAUTHENTICATED)
+        alice = game.clients[0]
+        assert (await failure(alice.legal(game.game_id)))[:2] == ("INVALID_TOKEN", CODE.UNAUTHENTICATED)
+        assert (await failure((await playing(alice, game)).read()))[:2] == ("INVALID_TOKEN", CODE.UNAUTHENTICATED)
         async with Client(newer.port, tmp_path, "alice", token=mint(theirs, "alice", ("play",), 60.0)) as alice:
-            assert (await alice.view(game.game_id)).game.version == 1
+            assert (await alice.legal(game.game_id)).version == 1
+
+
+async def playing(client: Client, game: Table) -> Any:
+    """A Play stream that has named its game, with a command on its way."""
+    stream = client.channel.stream_stream(client.path("Play"))(metadata=client.metadata)
+    await stream.write(t.encode_PlayRequest(t.PlayRequest(game.game_id, "p", "1.0", t.Bid(0))))
+    return stream
 
 
 async def test_a_token_that_expires_ends_a_stream_that_was_passed_on(tmp_path: Path) -> None:
     async with hall(tmp_path) as older, table(older) as game, hall(tmp_path):
         await until_stood_down(older)
         async with Client(older.port, tmp_path, "alice", ALL_SCOPES, ttl=1.0) as alice:
-            watching = alice.watch(game.game_id)
-            assert (await watching.read()).version == 1
-            assert (await failure(watching.read()))[0] == "TOKEN_EXPIRED"
+            stream = await playing(alice, game)
+            assert await stream.read()
+            assert (await failure(stream.read()))[0] == "TOKEN_EXPIRED"
 
 
 async def test_play_streams_end_with_a_hint_when_the_owner_changes(tmp_path: Path) -> None:
     """Also one at which nobody says anything; those that are passed on too."""
     async with hall(tmp_path) as one, table(one) as game:
         alice = game.clients[0]
-        request = t.encode_PlayRequest(t.PlayRequest(game.game_id, "p", "1.0", t.Bid(0)))
-        direct = alice.channel.stream_stream(alice.path("Play"))(metadata=alice.metadata)
-        await direct.write(request)
+        direct = await playing(alice, game)
         assert await direct.read()
         async with hall(tmp_path) as two:
             reason, code, metadata = await failure(direct.read())
             assert (reason, code, metadata["owner"]) == ("NOT_OWNER", CODE.UNAVAILABLE, f"127.0.0.1:{two.port}")
-            through = alice.channel.stream_stream(alice.path("Play"))(metadata=alice.metadata)
-            await through.write(request)
+            through = await playing(alice, game)
             assert await through.read()
             async with hall(tmp_path) as three:
                 reason, code, metadata = await failure(through.read())
@@ -70,7 +76,7 @@ async def test_play_streams_end_with_a_hint_when_the_owner_changes(tmp_path: Pat
                 assert metadata["owner"] == f"127.0.0.1:{three.port}"
 
 
-async def test_a_listing_goes_on_with_another_owner(tmp_path: Path) -> None:
+async def test_a_listing_goes_on_at_another_hall(tmp_path: Path) -> None:
     """One that has a key of its own."""
     async with hall(tmp_path) as older, table(older) as game:
         version = await game.play(Random(3), 5)
@@ -80,8 +86,8 @@ async def test_a_listing_goes_on_with_another_owner(tmp_path: Path) -> None:
         (tmp_path / KEY_FILE).unlink()
         async with hall(tmp_path, keys=keys) as newer:
             assert newer.key_id != older.key_id
-            await until_stood_down(older)
-            rest = (await alice.call("ListEvents", game_id=game.game_id, page_token=token)).versions
+            async with Client(newer.port, tmp_path, "alice", token=alice.token) as moved:
+                rest = (await moved.call("ListEvents", game_id=game.game_id, page_token=token)).versions
             assert [batch.version for batch in rest] == list(range(4, version + 1))
 
 
@@ -107,9 +113,9 @@ async def test_an_owner_that_does_not_answer(tmp_path: Path, monkeypatch: pytest
         claimed(tmp_path, GONE)
         await until_stood_down(running)
         for call in (
-            game.clients[0].view(game.game_id),
+            game.clients[0].legal(game.game_id),
             game.clients[0].submit(game.game_id, "1.0", t.Bid(0)),
-            game.clients[0].watch(game.game_id).read(),
+            (await playing(game.clients[0], game)).read(),
         ):
             reason, code, metadata = await failure(call)
             assert (reason, code) == ("OWNER_UNREACHABLE", CODE.UNAVAILABLE)
@@ -147,7 +153,7 @@ async def test_a_partition_that_failed_is_not_taken_for_served(tmp_path: Path, m
         monkeypatch.setattr(Partition, "fold", spoilt)
         await failure(game.clients[0].submit(game.game_id, "1.0", t.Bid(0)))
         await asyncio.sleep(1.0)
-        assert (await failure(game.clients[0].view(game.game_id, timeout=5.0)))[0] == "NOT_OWNER"
+        assert (await failure(game.clients[0].legal(game.game_id, timeout=5.0)))[0] == "NOT_OWNER"
 
 
 async def test_a_request_waits_for_the_new_owner(tmp_path: Path) -> None:
@@ -162,29 +168,29 @@ async def test_too_many_that_wait_for_an_owner(tmp_path: Path, monkeypatch: pyte
     async with hall(tmp_path) as running, table(running) as game:
         claimed(tmp_path, b"\xff")  # by nobody knows whom
         await until_stood_down(running)
-        reason, code, _ = await failure(game.clients[0].view(game.game_id))
+        reason, code, _ = await failure(game.clients[0].legal(game.game_id))
         assert (reason, code) == ("HALL_BUSY", CODE.RESOURCE_EXHAUSTED)
 
 
 async def test_what_is_passed_on_is_counted(tmp_path: Path) -> None:
     def counted(reason: str) -> float:
-        labels = {"method": "guildhall.tiny.v1.ViewService/GetView", "reason": reason}
+        labels = {"method": "guildhall.tiny.v1.RulesService/ListLegalCommands", "reason": reason}
         return REGISTRY.get_sample_value("guildhall_forwarded_total", labels) or 0.0
 
     async with hall(tmp_path) as older, table(older) as game, hall(tmp_path):
         await until_stood_down(older)
-        ok, refused = counted("OK"), counted("VERSION_OUT_OF_RANGE")
-        await game.clients[0].view(game.game_id)
-        await failure(game.clients[0].view(game.game_id, at_version=9))
-        assert (counted("OK"), counted("VERSION_OUT_OF_RANGE")) == (ok + 1, refused + 1)
+        ok, refused = counted("OK"), counted("GAME_NOT_FOUND")
+        await game.clients[0].legal(game.game_id)
+        await failure(game.clients[0].legal("x" * 26))
+        assert (counted("OK"), counted("GAME_NOT_FOUND")) == (ok + 1, refused + 1)
 
 
 async def test_a_drain_ends_what_is_passed_on(tmp_path: Path) -> None:
     async with hall(tmp_path) as older, table(older) as game, hall(tmp_path):
         await until_stood_down(older)
-        watching = game.clients[0].watch(game.game_id)
-        assert (await watching.read()).version == 1
-        ended = asyncio.create_task(failure(watching.read()))
+        stream = await playing(game.clients[0], game)
+        assert await stream.read()
+        ended = asyncio.create_task(failure(stream.read()))
         await asyncio.sleep(0.1)
         await older.stop()
         assert (await ended)[:2] == ("SHUTTING_DOWN", CODE.UNAVAILABLE)
@@ -193,10 +199,10 @@ async def test_a_drain_ends_what_is_passed_on(tmp_path: Path) -> None:
 async def test_a_caller_that_goes_away_leaves_nothing_behind(tmp_path: Path) -> None:
     async with hall(tmp_path) as older, table(older) as game, hall(tmp_path) as newer:
         await until_stood_down(older)
-        watching = game.clients[0].watch(game.game_id)
-        assert (await watching.read()).version == 1
-        hosted = newer.hosts["tiny"].partition(game.game_id).hosted[game.game_id]
-        assert len(hosted.watchers) == 1
-        watching.cancel()
-        while hosted.watchers:
+        stream = await playing(game.clients[0], game)
+        assert await stream.read()
+        streams = newer.hosts["tiny"].partition(game.game_id)._streams
+        assert len(streams) == 1
+        stream.cancel()
+        while streams:
             await asyncio.sleep(0.01)

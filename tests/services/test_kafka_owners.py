@@ -11,11 +11,14 @@ import grpc
 
 from guildhall.kernel.verify import verify
 from guildhall.log import topics
+from guildhall.log.fold import Effective, FoldState, Verdict
 from guildhall.log.kafka import open_kafka
 from guildhall.log.port import Log, Record, partition_of
+from guildhall.log.reader import fold_to_end
 from guildhall.log.recovery import open_store
 from guildhall.log.snapshots import checkpoint_key, decode_checkpoint
 from tests.kafka_broker import Broker
+from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
 from tests.services.hall import failure
 from tests.services.rules_process import (
@@ -49,32 +52,53 @@ async def check(game: Replicas, steps: list[Step]) -> None:
     assert len({step.version for step in steps}) == len(steps)
     while await game.step() is not None:
         pass
-    fetched: list[tuple[bytes, bytes]] = []
+    verify(RULES, await in_log(game.bootstrap, game.game_id))
 
-    async def fetch(client: Any) -> None:
-        fetched[:] = [(r.body, r.hash) async for r in client.stream("GetRecords", game_id=game.game_id)]
 
-    await game.anywhere(fetch)
-    verify(RULES, fetched)
+async def in_log(bootstrap: str, game_id: str) -> list[tuple[bytes, bytes]]:
+    """Body and hash of the game's effective records."""
+    found: list[tuple[bytes, bytes]] = []
+
+    def take(verdict: Verdict) -> None:
+        if isinstance(verdict, Effective) and verdict.aggregate_id == game_id:
+            found.append((verdict.entry.body, verdict.entry.hash))
+
+    log = open_kafka(bootstrap, single_broker_not_durable=True)
+    try:
+        topic = await log.events(topics.events(RULES.game))
+        await fold_to_end(topic, partition_of(game_id, topic.partitions), FoldState(), take)
+    finally:
+        await log.close()
+    return found
+
+
+async def playing_through(game: Replicas, port: int, seat: int) -> Any:
+    """A Play stream that has named its game, and was told that its command comes too late."""
+    client = game.at(port, seat)
+    stream = client.channel.stream_stream(client.path("Play"))(metadata=client.metadata, timeout=60.0)
+    request = t.PlayRequest(game.game_id, "late", f"999.{seat}", t.Bid(0))
+    await stream.write(t.encode_PlayRequest(request))
+    assert await stream.read()
+    return stream
 
 
 async def test_kill_9_of_an_owner(broker: Broker, tmp_path: Path) -> None:
     """A stream through another process ends with a hint when somebody else has claimed."""
     async with rules_processes(broker.bootstrap, tmp_path, 3) as processes:
         await until_spread(broker.bootstrap, processes)
-        async with replicas(processes, tmp_path, Random(5)) as game:
+        async with replicas(processes, tmp_path, Random(5), broker.bootstrap) as game:
             owner = await owner_of(broker.bootstrap, game.game_id, processes)
             others = [process for process in processes if process is not owner]
             game.ports = [process.port for process in others]
             steps: list[Step] = []
             stop = asyncio.Event()
             task = asyncio.create_task(playing(game, steps, stop))
-            watching = game.at(others[0].port).watch(game.game_id, timeout=60.0)
+            through = await playing_through(game, others[0].port, 0)
             while len(steps) < 3:
-                await watching.read()
+                await asyncio.sleep(0.02)
             await owner.end(signal.SIGKILL)
             before = len(steps)
-            reason, code, _ = await failure(read_on(watching))
+            reason, code, _ = await failure(read_on(through))
             assert code is CODE.UNAVAILABLE and reason in ("OWNER_UNREACHABLE", "NOT_OWNER")
             while len(steps) < before + 3 and not task.done():
                 await asyncio.sleep(0.05)
@@ -93,16 +117,14 @@ async def test_sigterm_drains_and_the_others_go_on(broker: Broker, tmp_path: Pat
     """Streams end with a reason to open them again, whether the others have taken over by then or not yet."""
     async with rules_processes(broker.bootstrap, tmp_path, 3) as processes:
         await until_spread(broker.bootstrap, processes)
-        async with replicas(processes, tmp_path, Random(6)) as game:
+        async with replicas(processes, tmp_path, Random(6), broker.bootstrap) as game:
             owner = await owner_of(broker.bootstrap, game.game_id, processes)
             others = [process for process in processes if process is not owner]
             steps: list[Step] = []
             stop = asyncio.Event()
             task = asyncio.create_task(playing(game, steps, stop))
-            direct = game.at(owner.port, 1).watch(game.game_id, timeout=60.0)
-            through = game.at(others[0].port, 2).watch(game.game_id, timeout=60.0)
-            await direct.read()
-            await through.read()
+            direct = await playing_through(game, owner.port, 1)
+            through = await playing_through(game, others[0].port, 2)
             ends = [asyncio.create_task(failure(read_on(call))) for call in (direct, through)]
             assert await owner.end(signal.SIGTERM) == 0
             for end in ends:
@@ -122,8 +144,8 @@ async def test_one_more_takes_its_share(broker: Broker, tmp_path: Path) -> None:
     """Whoever has a partition serves it until the new one has claimed it."""
     async with (
         rules_processes(broker.bootstrap, tmp_path, 2) as processes,
-        replicas(processes, tmp_path, Random(7)) as one,
-        replicas(processes, tmp_path, Random(8)) as two,
+        replicas(processes, tmp_path, Random(7), broker.bootstrap) as one,
+        replicas(processes, tmp_path, Random(8), broker.bootstrap) as two,
     ):
         games = (one, two)
         steps: tuple[list[Step], list[Step]] = ([], [])
@@ -132,7 +154,7 @@ async def test_one_more_takes_its_share(broker: Broker, tmp_path: Path) -> None:
         async with rules_process(broker.bootstrap, tmp_path) as third:
             await ready(third.port)
             await until_spread(broker.bootstrap, [*processes, third])
-            async with replicas([*processes, third], tmp_path, Random(9)) as three:
+            async with replicas([*processes, third], tmp_path, Random(9), broker.bootstrap) as three:
                 assert await three.step() is not None
             stop.set()
             await asyncio.gather(*tasks)
@@ -144,7 +166,7 @@ async def test_an_owner_that_was_paused_stands_down(broker: Broker, tmp_path: Pa
     """For longer than its session: others take over, it acknowledges nothing of its own, and passes on."""
     async with rules_processes(broker.bootstrap, tmp_path, 2) as processes:
         await until_spread(broker.bootstrap, processes)
-        async with replicas(processes, tmp_path, Random(10)) as game:
+        async with replicas(processes, tmp_path, Random(10), broker.bootstrap) as game:
             owner = await owner_of(broker.bootstrap, game.game_id, processes)
             [other] = [process for process in processes if process is not owner]
             first = await game.step()
@@ -153,15 +175,20 @@ async def test_an_owner_that_was_paused_stands_down(broker: Broker, tmp_path: Pa
             try:
                 game.ports = [other.port]
                 steps = [first, *[step for _ in range(3) if (step := await game.step()) is not None]]
-                asked = asyncio.create_task(game.at(owner.port).view(game.game_id, timeout=60.0))
+                asked = asyncio.create_task(game.at(owner.port).legal(game.game_id, timeout=60.0))
                 await asyncio.sleep(0.5)
             finally:
                 owner.process.send_signal(signal.SIGCONT)
             # Asked while it slept, it wakes, finds another's claim, and answers what is so now.
-            assert (await asked).game.version >= steps[-1].version
+            assert (await asked).version >= steps[-1].version
             game.ports = [process.port for process in processes]
             await until_spread(broker.bootstrap, processes)
             await check(game, steps)
+
+
+async def told_by(game: Replicas) -> list[Any]:
+    """What every seat can do, and at which version."""
+    return [await game.at(game.ports[0], seat).legal(game.game_id) for seat in range(game.seats)]
 
 
 async def test_states_are_found_again(broker: Broker, tmp_path: Path) -> None:
@@ -170,15 +197,15 @@ async def test_states_are_found_again(broker: Broker, tmp_path: Path) -> None:
     """
     async with rules_processes(broker.bootstrap, tmp_path, 1) as processes:
         async with (
-            replicas(processes, tmp_path, Random(11)) as live,
-            replicas(processes, tmp_path, Random(12)) as finished,
+            replicas(processes, tmp_path, Random(11), broker.bootstrap) as live,
+            replicas(processes, tmp_path, Random(12), broker.bootstrap) as finished,
         ):
             steps = [step for _ in range(5) if (step := await live.step()) is not None]
             last: list[Step] = []
             while (step := await finished.step()) is not None:
                 last.append(step)
             games = (live, finished)
-            told = [await game.at(game.ports[0], 1).view(game.game_id) for game in games]
+            told = [await told_by(game) for game in games]
         assert await processes[0].end(signal.SIGTERM) == 0
     log = open_kafka(broker.bootstrap, single_broker_not_durable=True)
     try:
@@ -196,10 +223,10 @@ async def test_states_are_found_again(broker: Broker, tmp_path: Path) -> None:
     finally:
         await log.close()
     async with rules_processes(broker.bootstrap, tmp_path, 1) as processes:
-        for before, accepted, view in zip(games, (steps, last), told, strict=True):
-            again = Replicas([process.port for process in processes], tmp_path, Random(13))
+        for before, accepted, legal in zip(games, (steps, last), told, strict=True):
+            again = Replicas([process.port for process in processes], tmp_path, Random(13), broker.bootstrap)
             again.game_id = before.game_id
-            assert await again.at(again.ports[0], 1).view(again.game_id) == view
+            assert await told_by(again) == legal
             await check(again, accepted)
             await again.close()
 

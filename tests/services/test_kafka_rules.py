@@ -16,20 +16,13 @@ CODE = grpc.StatusCode
 
 
 async def test_any_process_takes_any_request(broker: Broker, tmp_path: Path) -> None:
-    """Partitions are spread; views, refusals, histories, streams and retries are the same wherever one asks."""
+    """Partitions are spread; what is legal, refusals and retries are the same wherever one asks."""
     random = Random(1)
     async with rules_processes(broker.bootstrap, tmp_path, 3) as processes:
         await until_spread(broker.bootstrap, processes)
         assert len(await owners(broker.bootstrap)) == 12
-        async with replicas(processes, tmp_path, random) as game:
-            owner = await owner_of(broker.bootstrap, game.game_id, processes)
-            other = next(process for process in processes if process is not owner)
-            watching = game.at(other.port).watch(game.game_id)
-            seen = [(await watching.read()).version]
+        async with replicas(processes, tmp_path, random, broker.bootstrap) as game:
             steps = [step for _ in range(7) if (step := await game.step()) is not None]
-            while seen[-1] < steps[-1].version:
-                seen.append((await watching.read()).version)
-            assert seen == list(range(1, steps[-1].version + 1))
 
             for step in steps:
                 for port in game.ports:
@@ -39,24 +32,19 @@ async def test_any_process_takes_any_request(broker: Broker, tmp_path: Path) -> 
             async def told(port: int) -> list[Any]:
                 client = game.at(port)
                 return [
-                    await client.view(game.game_id),
-                    await client.view(game.game_id, at_version=3),
                     await client.legal(game.game_id),
-                    await client.call("ListEvents", game_id=game.game_id, page_size=1000),
                     await failure(client.submit(game.game_id, "1.0", t.Bid(0))),
                     await failure(client.submit(game.game_id, "1.1", t.Bid(0))),
                     await failure(client.submit("x" * 26, "1.0", t.Bid(0))),
-                    await failure(client.view(game.game_id, at_version=999)),
                     await failure(client.call("SubmitCommand", game_id=game.game_id, command_id="c", decision_id="?")),
                 ]
 
             first, *rest = [await told(port) for port in game.ports]
             assert all(each == first for each in rest)
-            assert [reason for reason, *_ in first[4:]] == [
+            assert [reason for reason, *_ in first[1:]] == [
                 "STALE_DECISION",
                 "NOT_YOUR_SEAT",
                 "GAME_NOT_FOUND",
-                "VERSION_OUT_OF_RANGE",
                 "INVALID_DECISION_ID",
             ]
 
@@ -66,7 +54,7 @@ async def test_a_play_stream_is_passed_on_from_where_it_names_its_game(broker: B
 
     async with (
         rules_processes(broker.bootstrap, tmp_path, 2) as processes,
-        replicas(processes, tmp_path, Random(2)) as game,
+        replicas(processes, tmp_path, Random(2), broker.bootstrap) as game,
     ):
         await until_spread(broker.bootstrap, processes)
         owner = await owner_of(broker.bootstrap, game.game_id, processes)
@@ -97,16 +85,16 @@ async def test_a_request_is_passed_on_once(broker: Broker, tmp_path: Path) -> No
     """One that was passed on is answered or refused, with what the non-owner knows."""
     async with (
         rules_processes(broker.bootstrap, tmp_path, 2) as processes,
-        replicas(processes, tmp_path, Random(3)) as game,
+        replicas(processes, tmp_path, Random(3), broker.bootstrap) as game,
     ):
         await until_spread(broker.bootstrap, processes)
         owner = await owner_of(broker.bootstrap, game.game_id, processes)
         [other] = [process for process in processes if process is not owner]
-        for method in ("GetView", "ListLegalCommands", "SubmitCommand", "WatchView"):
+        for method in ("ListLegalCommands", "SubmitCommand"):
             reason, code, metadata = await failure(passed_on(game.at(other.port), method, game.game_id))
             assert (reason, code) == ("NOT_OWNER", CODE.UNAVAILABLE)
             assert metadata == {"owner": f"127.0.0.1:{owner.port}"}
-        assert await passed_on(game.at(owner.port), "GetView", game.game_id)
+        assert await passed_on(game.at(owner.port), "ListLegalCommands", game.game_id)
 
 
 async def passed_on(client: Client, method: str, game_id: str) -> bytes:
@@ -117,10 +105,6 @@ async def passed_on(client: Client, method: str, game_id: str) -> bytes:
     request = getattr(client.wire, f"{method}Request")(**fields)
     data = getattr(client.wire, f"encode_{method}Request")(request)
     metadata = (*client.metadata, (FORWARDED, "1"))
-    if method == "WatchView":
-        call = client.channel.unary_stream(client.path(method))(data, metadata=metadata, timeout=20.0)
-        first: bytes = await call.read()
-        return first
     answer: bytes = await client.channel.unary_unary(client.path(method))(data, metadata=metadata, timeout=20.0)
     return answer
 
@@ -128,13 +112,12 @@ async def passed_on(client: Client, method: str, game_id: str) -> bytes:
 async def test_strangers_are_strangers_everywhere(broker: Broker, tmp_path: Path) -> None:
     async with (
         rules_processes(broker.bootstrap, tmp_path, 2) as processes,
-        replicas(processes, tmp_path, Random(4)) as game,
+        replicas(processes, tmp_path, Random(4), broker.bootstrap) as game,
     ):
         await until_spread(broker.bootstrap, processes)
         for port in game.ports:
             async with Client(port, tmp_path, "mallory", ("play",)) as mallory:
-                assert (await failure(mallory.view(game.game_id)))[0] == "GAME_NOT_FOUND"
+                assert (await failure(mallory.legal(game.game_id)))[0] == "GAME_NOT_FOUND"
                 assert (await failure(mallory.submit(game.game_id, "1.0", t.Bid(0))))[0] == "GAME_NOT_FOUND"
-                assert (await failure(mallory.watch(game.game_id).read()))[0] == "GAME_NOT_FOUND"
             async with Client(port, tmp_path, "alice", ("spectate",)) as unarmed:
-                assert (await failure(unarmed.view(game.game_id)))[0] == "MISSING_SCOPE"
+                assert (await failure(unarmed.legal(game.game_id)))[0] == "MISSING_SCOPE"

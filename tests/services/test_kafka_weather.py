@@ -20,7 +20,7 @@ async def test_a_broker_that_sleeps(broker: Broker, tmp_path: Path) -> None:
     """For longer than the members' sessions."""
     async with (
         rules_processes(broker.bootstrap, tmp_path, 2) as processes,
-        replicas(processes, tmp_path, Random(1)) as game,
+        replicas(processes, tmp_path, Random(1), broker.bootstrap) as game,
     ):
         step = await game.step()
         assert step is not None
@@ -31,7 +31,6 @@ async def test_a_broker_that_sleeps(broker: Broker, tmp_path: Path) -> None:
                 for port in game.ports:
                     alice = game.at(port)
                     calls = [
-                        alice.view(game.game_id, timeout=2.0),
                         alice.call("ListLegalCommands", game_id=game.game_id, timeout=2.0),
                         alice.submit(game.game_id, "1.0", t.Bid(0), timeout=2.0),
                         alice.create(timeout=2.0),
@@ -50,7 +49,7 @@ async def test_more_requests_than_can_wait(broker: Broker, tmp_path: Path) -> No
     """Beyond the bound they are refused at once, with nothing done."""
     async with (
         rules_processes(broker.bootstrap, tmp_path, 1) as processes,
-        replicas(processes, tmp_path, Random(2)) as game,
+        replicas(processes, tmp_path, Random(2), broker.bootstrap) as game,
     ):
         alice = game.at(game.ports[0])
         broker.send(signal.SIGSTOP)
@@ -67,7 +66,7 @@ async def test_more_requests_than_can_wait(broker: Broker, tmp_path: Path) -> No
 async def test_a_broker_that_restarts(broker: Broker, tmp_path: Path) -> None:
     async with (
         rules_processes(broker.bootstrap, tmp_path, 2) as processes,
-        replicas(processes, tmp_path, Random(3)) as game,
+        replicas(processes, tmp_path, Random(3), broker.bootstrap) as game,
     ):
         steps = [step for _ in range(3) if (step := await game.step()) is not None]
         broker.kill()

@@ -37,7 +37,7 @@ from guildhall.operations.v1 import structs as o
 from guildhall.telemetry.metrics import REGISTRY
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
-from tests.services.hall import SEATS, Client, Table, failure, hall, table
+from tests.services.hall import KNOWN, SEATS, Client, Table, failure, hall, table
 from tests.services.operator import WHY, Operator, operator
 from tests.services.process import hall_process
 from tests.services.test_failures import boom
@@ -226,8 +226,9 @@ def forget(data: Path, pattern: str) -> None:
 
 
 def spoil(data: Path, game_id: str, version: int, change: Callable[[bytes], bytes]) -> None:
-    """Change the bytes of a game's record in the log."""
+    """Change the bytes of a game's record in the log. The versions from there on may be others now."""
     forget(data, "%")
+    KNOWN.clear()
     with sqlite3.connect(data / LOG_FILE) as log:
         offset, value = log.execute(
             'SELECT "offset", value FROM records WHERE key = ? ORDER BY "offset" LIMIT 1 OFFSET ?',

@@ -39,10 +39,10 @@ class Spy:
 
     async def ask_everything(self, game_id: str, version: int) -> None:
         """Every read there is, and every refusal that one can provoke."""
-        await self.ask("GetView", game_id=game_id)
+        await self.ask("GetView", game_id=game_id, min_version=version)
         await self.ask("GetView", game_id=game_id, at_version=max(1, version - 1))
         await self.ask("ListLegalCommands", game_id=game_id)
-        await self.ask("ListEvents", game_id=game_id, page_size=1000)
+        await self.ask("ListEvents", game_id=game_id, min_version=version, page_size=1000)
         for number, command in enumerate((t.Bid(3), t.Block(1), t.PlayCard(1), t.Show(2, 0), Undo(), t.Allow())):
             for seat in range(3):
                 decision = f"{version}.{seat}"

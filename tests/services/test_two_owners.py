@@ -1,27 +1,17 @@
 """What a game makes of another owner's records, over a memory log that misbehaves on command."""
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import pytest
-
-from guildhall.host.game_host import Visible
 from guildhall.host.history import History
 from guildhall.host.hosted_game import Attempt
-from guildhall.host.messages import Messages
 from guildhall.host.partition import Partition, Upkeep
-from guildhall.host.read_side import HostReadSide
-from guildhall.host.watch import Watch, WatchLimits
 from guildhall.kernel.decide import Creation, Decided, create, created_event, decide
 from guildhall.kernel.game import Game
 from guildhall.log.memory import Faults, MemoryBroker
-from guildhall.log.port import CLAIM_KEY, AppendOutcome, Claim, Doubt, ProducerRecord, Record
+from guildhall.log.port import AppendOutcome, Claim, Doubt, ProducerRecord
 from guildhall.log.recovery import open_store
-from guildhall.log.values import encode_claim
-from guildhall.rpc.errors import Failure
-from guildhall.rpc.identity import Caller
 from tests.kernel.stage import SEED
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
@@ -105,63 +95,6 @@ async def test_what_the_next_owner_added_to_a_record_in_doubt() -> None:
     assert hosted.offsets == second.slot(GAME_ID).offsets
     for partition in (first, second):
         await partition.finish(1.0)
-
-
-class Overtaken(Faults):
-    """Once `overtaken`, an append is lost without a report, and the question after it is answered just before somebody
-    else claims.
-    """
-
-    def __init__(self, broker: MemoryBroker) -> None:
-        self.overtaken = False
-        self._broker = broker
-        self._lost = False
-
-    async def append(
-        self,
-        topic: str,
-        partition: int,
-        records: Sequence[ProducerRecord],
-        write: Callable[[ProducerRecord], AppendOutcome],
-    ) -> Sequence[AppendOutcome]:
-        if not self.overtaken:
-            return [write(record) for record in records]
-        self._lost = True
-        return [Doubt("no report")] * len(records)
-
-    async def ask(self, topic: str, partition: int, answer: Callable[[], T]) -> T:
-        answered = answer()
-        if self._lost:
-            self._lost = self.overtaken = False
-            stored = self._broker.events["guildhall.tiny.events"][0]
-            stored.append(Record(len(stored), CLAIM_KEY, encode_claim(Claim("other", "other:1"))))
-        return answered
-
-
-class NoHost:
-    """Nothing is asked of it."""
-
-
-async def test_nobody_watches_where_nothing_will_come() -> None:
-    """Who waited for a command in flight when the partition was lost would wait for ever."""
-    broker = MemoryBroker()
-    faults = Overtaken(broker)
-    first = await owner(broker, "first", faults)
-    hosted = first.slot(GAME_ID)
-    await hosted.act(creating)
-    reads = HostReadSide(NoHost())  # type: ignore[arg-type]  # what is visible is given
-    alice = Caller("alice", frozenset(("play",)), time.time() + 60.0)
-    watch = Watch(reads, Messages(RULES), Visible(hosted, first, 0), alice, WatchLimits(), events=False)
-    faults.overtaken = True
-    asked = asyncio.create_task(hosted.act(bid(0, 2)))
-    await asyncio.sleep(0)
-    with pytest.raises(Failure) as caught:
-        await anext(watch.messages_after(None))
-    assert (caught.value.reason, caught.value.metadata) == ("NOT_OWNER", {"owner": "other:1"})
-    assert not hosted.watchers
-    with pytest.raises(Failure):
-        await asked
-    await first.finish(1.0)
 
 
 class Lost(Faults):

@@ -10,12 +10,12 @@ import grpc
 import pytest
 
 from guildhall.host.hall import Hall
-from guildhall.host.watch import WatchLimits
 from guildhall.kernel.v1.structs import Undo, Undone
 from guildhall.rpc.errors import error_info
+from services.views.watch import WatchLimits
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
-from tests.services.hall import Client, Table, failure, hall, table
+from tests.services.hall import Client, Table, failure, followed, hall, table
 from tests.services.viewer import Viewer, unshared
 
 CODE = grpc.StatusCode
@@ -159,7 +159,7 @@ async def test_a_slow_watcher_is_dropped_with_a_hint(tmp_path: Path) -> None:
         slow = Client(running.port, tmp_path, "carol", options=SMALL_BUFFERS)
         call = slow.watch(game.game_id)
         assert (await call.read()).version == 1
-        watchers = running.hosts["tiny"].partition(game.game_id).hosted[game.game_id].watchers
+        watchers = (await followed(running, game.game_id)).watchers
         version = 1
         while watchers:
             assert version < 20_000, "nobody dropped the watcher"

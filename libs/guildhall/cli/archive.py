@@ -5,6 +5,7 @@ JSON where the file's name does not end with `.bin`, else msgpack. Bytes are bas
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -38,12 +39,16 @@ class Archive(msgspec.Struct, frozen=True):
         return [(record.body, record.hash) for record in self.records]
 
 
-async def fetch(client: Client, game_id: str) -> Archive:
-    """A finished game from a hall. Raises HallError."""
-    view = await client.view(game_id)
-    records = await client.records(game_id)
-    pack = await faces.pack_of(client, view)
-    return Archive(FORMAT, client.game, game_id, pack, [Stored(*record) for record in records])
+async def fetch(games: Client, game_id: str) -> Archive:
+    """A finished game from a hall; `games` is a client for what spans games. Raises HallError."""
+    header: Any = None
+    records: list[Stored] = []
+    async for part in games.answers("GamesService", "GetVerificationBundle", game_id=game_id):
+        if part.header is not None:
+            header = part.header
+        elif part.records is not None:
+            records += [Stored(record.body, record.hash) for record in part.records.records]
+    return Archive(FORMAT, header.game, header.game_id, header.pack, records)
 
 
 def check(archive: Archive) -> Verified:

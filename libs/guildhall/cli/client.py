@@ -38,12 +38,16 @@ _OPTIONS = [
 
 
 class HallError(Exception):
-    """A request that the hall did not answer: its stable reason, the gRPC code, and a sentence."""
+    """A request that the hall did not answer: its stable reason, the gRPC code, and a sentence.
 
-    def __init__(self, reason: str, code: grpc.StatusCode, message: str) -> None:
+    `version`: of the game, as it was refused; 0 where that was not told.
+    """
+
+    def __init__(self, reason: str, code: grpc.StatusCode, message: str, version: int = 0) -> None:
         super().__init__(message)
         self.reason = reason
         self.code = code
+        self.version = version
 
 
 class NoHall(HallError):
@@ -103,6 +107,10 @@ class Client:
         self._patience = patience
         self._tell = tell
         self._gone = False
+        self._versions: dict[str, int] = {}
+        """The newest version of each game that a command has told of. Views come after the commands: they are asked
+        for it.
+        """
         self.server = server
         self.wire: Any = importlib.import_module(f"guildhall.{game}.v1.structs")
         self._channel = grpc.aio.insecure_channel(server, options=_OPTIONS)
@@ -148,11 +156,13 @@ class Client:
     async def create(self, **fields: Any) -> str:
         """Create a game with the fields of CreateGameRequest; its id. Raises HallError."""
         answer = await self.call("RulesService", "CreateGame", command_id=secrets.token_hex(16), **fields)
+        self._learn(answer.game_id, answer.version)
         return str(answer.game_id)
 
     async def view(self, game_id: str, min_version: int = 0) -> Any:
-        """The newest view, of that version at least. Raises HallError."""
-        answer = await self.call("ViewService", "GetView", game_id=game_id, min_version=min_version)
+        """The newest view, of that version at least, and with all of one's own commands. Raises HallError."""
+        wanted = max(min_version, self._known(game_id))
+        answer = await self.call("ViewService", "GetView", game_id=game_id, min_version=wanted)
         return answer.view
 
     async def pack(self, pack_hash: bytes) -> bytes:
@@ -176,26 +186,33 @@ class Client:
             )
         except HallError as error:
             if error.reason in ("STALE_DECISION", "GAME_OVER", "GAME_PAUSED"):
+                self._learn(game_id, error.version)
                 return 0
             raise
+        self._learn(game_id, answer.version)
         return int(answer.version)
 
     async def resign(self, game_id: str) -> None:
         """Give the own seat up. Raises HallError."""
-        await self.call("RulesService", "ResignSeat", game_id=game_id, command_id=secrets.token_hex(16))
+        answer = await self.call("RulesService", "ResignSeat", game_id=game_id, command_id=secrets.token_hex(16))
+        self._learn(game_id, answer.version)
 
-    async def records(self, game_id: str) -> list[tuple[bytes, bytes]]:
-        """The (body, hash) pairs of a finished game, from version 1. Raises HallError."""
-        wire = self.wire
-        request = wire.encode_GetRecordsRequest(wire.GetRecordsRequest(game_id=game_id))
-        stub = self._stream_of("GetRecords")
+    def _learn(self, game_id: str, version: int) -> None:
+        self._versions[game_id] = max(version, self._known(game_id))
+
+    def _known(self, game_id: str) -> int:
+        return self._versions.get(game_id, 0)
+
+    async def answers(self, service: str, method: str, **fields: Any) -> AsyncIterator[Any]:
+        """The responses of a method that streams them. Raises HallError."""
+        request = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
+        decode = getattr(self.wire, f"decode_{method}Response")
+        stub: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(self._path(service, method))
         try:
-            answers = [
-                wire.decode_GetRecordsResponse(answer) async for answer in stub(request, metadata=self._metadata)
-            ]
+            async for answer in stub(request, metadata=self._metadata):
+                yield decode(answer)
         except grpc.aio.AioRpcError as error:
             raise self._failed(error) from None
-        return [(answer.body, answer.hash) for answer in answers]
 
     def options(self, legal: Any) -> list[Any]:
         """What a LegalDecision offers: its commands, then its families (kernel.families.Family)."""
@@ -216,7 +233,9 @@ class Client:
 
     async def _stream(self, game_id: str, mode: int, after: int | None) -> AsyncIterator[Any]:
         wire = self.wire
-        stub = self._stream_of("WatchView")
+        stub: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(
+            self._path("ViewService", "WatchView")
+        )
         tries = _Tries(self._patience)
         while True:
             request = wire.WatchViewRequest(game_id=game_id, mode=int(mode), after_version=after)
@@ -252,9 +271,6 @@ class Client:
     def _path(self, service: str, method: str) -> str:
         return f"/guildhall.{self.game}.v1.{service}/{method}"
 
-    def _stream_of(self, method: str) -> "grpc.aio.UnaryStreamMultiCallable[bytes, bytes]":
-        return self._channel.unary_stream(self._path("ViewService", method))
-
     def _failed(self, error: grpc.aio.AioRpcError) -> HallError:
         info = error_info(error)
         if info is None:
@@ -267,4 +283,4 @@ class Client:
             message = f"{message} ({rule})"
         if error.code() in TOKENLESS:
             message = f"{message} [{info.reason}]"
-        return HallError(info.reason, error.code(), message)
+        return HallError(info.reason, error.code(), message, int(info.metadata.get("version", 0)))

@@ -9,7 +9,7 @@ import typer
 from guildhall.cli import archive
 from guildhall.cli.archive import Archive
 from guildhall.cli.client import DEFAULT_SERVER
-from guildhall.cli.finding import connect
+from guildhall.cli.finding import all_games
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name
@@ -55,8 +55,8 @@ def import_(
 
 
 async def _export(game_id: str, file: Path, subject: str, server: str, data: Path) -> None:
-    async with await connect(game_id, subject, server, data) as client:
-        found = await archive.fetch(client, game_id)
+    async with await all_games(subject, server, data) as games:
+        found = await archive.fetch(games, game_id)
     archive.check(found)
     archive.write(found, file)
     typer.echo(f"{file}: game {game_id}, {len(found.records)} versions, {file.stat().st_size} bytes")

@@ -7,7 +7,20 @@ import typer
 
 from guildhall.telemetry import logs
 
-COMMANDS = ("serve", "play", "watch", "token", "verify", "export", "game", "owners", "log", "topics")
+COMMANDS = (
+    "serve",
+    "play",
+    "watch",
+    "games",
+    "token",
+    "verify",
+    "export",
+    "game",
+    "owners",
+    "log",
+    "topics",
+    "projection",
+)
 """Modules of this package, in the order of `guildhall --help`."""
 
 app = typer.Typer(

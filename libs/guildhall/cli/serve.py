@@ -1,13 +1,13 @@
-"""`guildhall serve all`: the whole hall in one process. `guildhall serve rules`: one of several processes on Kafka."""
+"""`guildhall serve all`: the whole hall in one process. `serve rules|projection|views`: one of several on Kafka."""
 
 import asyncio
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -15,12 +15,16 @@ import services
 from guildhall.cli import faces
 from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
+from guildhall.cli.read_side import OneMachine, ProjectionProcess, ReadSideConfig, ViewsConfig, ViewsProcess
 from guildhall.cli.token import DEFAULT_DATA
+from guildhall.host.door import DoorConfig
 from guildhall.host.group import group
-from guildhall.host.hall import LOG_FILE, Hall, HallConfig, serve_all
+from guildhall.host.hall import LOG_FILE, Hall, HallConfig
+from guildhall.host.process import Process, run
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
+from guildhall.readmodel.child import NoRedis
 from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, public_keys
 from guildhall.telemetry import logs
 
@@ -38,6 +42,8 @@ def register(app: typer.Typer) -> None:
     commands.callback()(lambda: None)
     commands.command(name="all")(serve)
     commands.command(name="rules")(serve_rules)
+    commands.command(name="projection")(serve_projection)
+    commands.command(name="views")(serve_views)
     app.add_typer(commands, name="serve")
 
 
@@ -47,45 +53,73 @@ def games() -> list[Rules]:
     return [importlib.import_module(f"services.{name}.rules").RULES for name in sorted(names)]
 
 
+Port = Annotated[int, typer.Option("--port", help="Port to listen on.")]
+Address = Annotated[str, typer.Option("--address", help="Address to listen on.")]
+LogLines = Annotated[LogFormat, typer.Option("--log-format", help="Log lines for people or for machines.")]
+MetricsPort = Annotated[int | None, typer.Option("--metrics-port", help="Port for Prometheus; none: not served.")]
+KeysFrom = Annotated[
+    str | None,
+    typer.Option("--keys", help="Whose tokens count: a file (JWKS or PEM) or a JWKS URL; none: the hall's own key."),
+]
+KeyDirectory = Annotated[
+    Path, typer.Option("--data", help="Directory of the hall's key, the same for all its processes.")
+]
+Games = Annotated[list[str], typer.Option("--game", help="Game to serve, such as arcane-alley; may be given again.")]
+Bootstrap = Annotated[
+    str,
+    typer.Option("--kafka", envvar="GUILDHALL_KAFKA_BOOTSTRAP", help="Kafka's address: host:port[,host:port…]."),
+]
+RedisUrl = Annotated[
+    str,
+    typer.Option(
+        "--redis",
+        envvar="GUILDHALL_REDIS_URL",
+        show_envvar=True,
+        help="Redis of the read models: redis://user:password@host:port/0, rediss:// for TLS. It holds secrets.",
+    ),
+]
+
+
 def serve(
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 50051,
+    port: Port = 50051,
     data: Annotated[Path, typer.Option(help="Directory that keeps everything: log, key.")] = DEFAULT_DATA,
-    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    log_format: Annotated[LogFormat, typer.Option(help="Log lines for people or for machines.")] = LogFormat.CONSOLE,
-    metrics_port: Annotated[int | None, typer.Option(help="Port for Prometheus; none: not served.")] = None,
-    keys: Annotated[
-        str | None,
-        typer.Option(help="Whose tokens count: a file (JWKS or PEM) or a JWKS URL; none: the hall's own key."),
-    ] = None,
+    address: Address = "127.0.0.1",
+    log_format: LogLines = LogFormat.CONSOLE,
+    metrics_port: MetricsPort = None,
+    keys: KeysFrom = None,
 ) -> None:
-    """Serve every game on one port, its data in one directory; Ctrl-C drains and stops."""
-    logs.configure("json" if log_format is LogFormat.JSON else "console")
+    """Serve every game on one port, its data in one directory; Ctrl-C drains and stops.
+
+    The read models are in a Redis of its own, which lives as long as it does: they are built from the log at each
+    start.
+    """
+    _configure_logs(log_format)
+    served = games()
     config = HallConfig(
-        data=data, games=games(), address=address, port=port, metrics_port=metrics_port, keys=_keys(keys)
+        data=data,
+        games=served,
+        address=address,
+        port=port,
+        metrics_port=metrics_port,
+        keys=_keys(keys),
+        beside=lambda: OneMachine(served),
     )
-    _run(config, _welcome, f"on {data}")
+    _run(Hall(config), _welcome, f"on {data}")
 
 
 def serve_rules(
-    game: Annotated[list[str], typer.Option(help="Game to serve, such as arcane-alley; may be given again.")],
-    kafka: Annotated[
-        str, typer.Option(envvar="GUILDHALL_KAFKA_BOOTSTRAP", help="Kafka's address: host:port[,host:port…].")
-    ],
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 50051,
-    data: Annotated[Path, typer.Option(help="Directory of the hall's key, the same for all its processes.")] = (
-        DEFAULT_DATA
-    ),
-    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    game: Games,
+    kafka: Bootstrap,
+    port: Port = 50051,
+    data: KeyDirectory = DEFAULT_DATA,
+    address: Address = "127.0.0.1",
     advertise: Annotated[
         str | None,
         typer.Option(help="host:port at which the hall's other processes reach this one. Default: where it listens."),
     ] = None,
-    log_format: Annotated[LogFormat, typer.Option(help="Log lines for people or for machines.")] = LogFormat.CONSOLE,
-    metrics_port: Annotated[int | None, typer.Option(help="Port for Prometheus; none: not served.")] = None,
-    keys: Annotated[
-        str | None,
-        typer.Option(help="Whose tokens count: a file (JWKS or PEM) or a JWKS URL; none: the hall's own key."),
-    ] = None,
+    log_format: LogLines = LogFormat.CONSOLE,
+    metrics_port: MetricsPort = None,
+    keys: KeysFrom = None,
     kafka_config: KafkaConfig = None,
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
@@ -94,13 +128,13 @@ def serve_rules(
 
     The topics must be there (guildhall topics apply); for development, on one broker, they are made.
     """
-    logs.configure("json" if log_format is LogFormat.JSON else "console")
+    _configure_logs(log_format)
     if advertise is None and address in ("0.0.0.0", "::", "[::]"):
         raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     config = HallConfig(
         data=data,
-        games=[faces.rules(faces.game_name(name)) for name in dict.fromkeys(game)],
+        games=_named(game),
         address=address,
         port=port,
         advertise=advertise,
@@ -110,19 +144,95 @@ def serve_rules(
         join=group,
         one_of_several=True,
     )
-    _run(config, _welcome_rules, f"on Kafka at {kafka}")
+    _run(Hall(config), _tell_of_rules, f"on Kafka at {kafka}")
 
 
-def _run(config: HallConfig, started: Callable[[Hall], None], where: str) -> None:
+def serve_projection(
+    game: Games,
+    kafka: Bootstrap,
+    redis: RedisUrl,
+    port: Annotated[int, typer.Option(help="Port for health.")] = 50052,
+    data: KeyDirectory = DEFAULT_DATA,
+    address: Address = "127.0.0.1",
+    log_format: LogLines = LogFormat.CONSOLE,
+    metrics_port: MetricsPort = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+) -> None:
+    """Fold games from Kafka into read models in Redis; SIGTERM ends it.
+
+    Several may run: of each partition one does the work, the others stand by.
+    """
+    _configure_logs(log_format)
+    there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    config = ReadSideConfig(
+        data=data,
+        games=_named(game),
+        address=address,
+        port=port,
+        metrics_port=metrics_port,
+        open_log=lambda: there.open(data, make_topics=single_broker_not_durable),
+        redis=redis,
+    )
+    process = ProjectionProcess(config)
+    _run(process, _tell_of_projection, f"on Kafka at {kafka}", lambda: process.failure is None)
+
+
+def serve_views(
+    game: Games,
+    kafka: Bootstrap,
+    redis: RedisUrl,
+    port: Port = 50053,
+    data: KeyDirectory = DEFAULT_DATA,
+    address: Address = "127.0.0.1",
+    log_format: LogLines = LogFormat.CONSOLE,
+    metrics_port: MetricsPort = None,
+    keys: KeysFrom = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+) -> None:
+    """Serve views and streams of games from the read models in Redis, as one of any number of processes; SIGTERM
+    drains it.
+    """
+    _configure_logs(log_format)
+    there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    config = ViewsConfig(
+        data=data,
+        games=_named(game),
+        address=address,
+        port=port,
+        metrics_port=metrics_port,
+        keys=_keys(keys),
+        open_log=lambda: there.open(data, make_topics=single_broker_not_durable),
+        redis=redis,
+    )
+    _run(ViewsProcess(config), _tell_of_views, f"on Kafka at {kafka}")
+
+
+def _configure_logs(log_format: LogFormat) -> None:
+    logs.configure("json" if log_format is LogFormat.JSON else "console")
+
+
+def _named(names: list[str]) -> list[Rules]:
+    return [faces.rules(faces.game_name(name)) for name in dict.fromkeys(names)]
+
+
+P = TypeVar("P", bound=Process)
+
+
+def _run(process: P, started: Callable[[P], None], where: str, well: Callable[[], bool] = lambda: True) -> None:
+    """Run it to its end; `well()` says afterwards whether it ended as it should."""
     try:
-        asyncio.run(serve_all(config, started))
-    except (LogError, BadPack, OSError, ValueError) as error:
+        asyncio.run(run(process, started))
+    except (LogError, BadPack, NoRedis, OSError, ValueError) as error:
         typer.echo(f"The hall does not start {where}: {error}", err=True)
         raise typer.Exit(1) from None
     sys.stdout.flush()
     sys.stderr.flush()
     # All is drained. Taking apart what the clients of Kafka and gRPC have made would take longer than the drain did.
-    os._exit(0)
+    os._exit(0 if well() else 1)
 
 
 def _keys(source: str | None) -> Keys | None:
@@ -154,7 +264,18 @@ def _welcome(hall: Hall) -> None:
     typer.echo("\n".join(lines))
 
 
-def _welcome_rules(hall: Hall) -> None:
-    config = hall.config
-    names = ", ".join(rules.game.replace("_", "-") for rules in config.games)
-    typer.echo(f"Guildhall listens on {config.address}:{hall.port} (gRPC, with health and reflection): {names}")
+def _tell_of_rules(hall: Hall) -> None:
+    _tell("Guildhall", hall.config, hall.port, hall.config.games)
+
+
+def _tell_of_projection(process: ProjectionProcess) -> None:
+    _tell("Guildhall's projection", process.config, process.port, process.config.games)
+
+
+def _tell_of_views(process: ViewsProcess) -> None:
+    _tell("Guildhall's views", process.config, process.port, process.config.games)
+
+
+def _tell(what: str, config: DoorConfig, port: int, served: Sequence[Rules]) -> None:
+    names = ", ".join(rules.game.replace("_", "-") for rules in served)
+    typer.echo(f"{what} listens on {config.address}:{port} (gRPC, with health and reflection): {names}")

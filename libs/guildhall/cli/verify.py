@@ -7,7 +7,7 @@ import typer
 
 from guildhall.cli import archive
 from guildhall.cli.client import DEFAULT_SERVER
-from guildhall.cli.finding import connect
+from guildhall.cli.finding import all_games
 from guildhall.cli.problems import run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name
@@ -40,8 +40,8 @@ async def _verify(game_id: str | None, file: Path | None, subject: str, server: 
         found = archive.read(file)
     else:
         assert game_id is not None
-        async with await connect(game_id, subject, server, data) as client:
-            found = await archive.fetch(client, game_id)
+        async with await all_games(subject, server, data) as games:
+            found = await archive.fetch(games, game_id)
     verified = archive.check(found)
     created = verified.game.created
     typer.echo(f"Game {found.game_id} of {found.game.replace('_', '-')} is as it was played:")

@@ -3,15 +3,14 @@ section 7).
 """
 
 import asyncio
-import contextlib
 import secrets
-import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from guildhall.host import operations, packs
+from guildhall.host.door import Door, DoorConfig
 from guildhall.host.failures import shutting_down
 from guildhall.host.game_host import GameHost
 from guildhall.host.membership import Alone, Membership
@@ -19,20 +18,15 @@ from guildhall.host.messages import Messages
 from guildhall.host.operations import OPERATIONS_SERVICE, OperationsService
 from guildhall.host.owners import Owners
 from guildhall.host.partition import Upkeep
-from guildhall.host.read_side import HostReadSide
 from guildhall.host.rules_service import RulesService
-from guildhall.host.view_service import ViewService
-from guildhall.host.watch import WatchLimits
 from guildhall.kernel.rules import Rules
 from guildhall.log import topics
 from guildhall.log.errors import LogUnavailable
 from guildhall.log.port import Claim, Log
 from guildhall.log.sqlite import open_sqlite
 from guildhall.rpc.forwarding import Forwarder
-from guildhall.rpc.identity import Authenticator, FixedKeys, Keys, key_id, own_key
-from guildhall.rpc.limits import Limits, Meter
-from guildhall.rpc.server import Gate, Server
-from guildhall.telemetry import logs, metrics
+from guildhall.rpc.server import Server
+from guildhall.telemetry import logs
 
 LOG_FILE = "log.sqlite"
 """Name of the log in the data directory."""
@@ -52,18 +46,37 @@ def alone(host: GameHost, log: Log) -> Membership:
     return Alone(host, host.store.events.partitions)
 
 
-@dataclass(frozen=True)
-class HallConfig:
-    """A process of the hall. `port` 0 takes any free one; `keys` None trusts the hall's own key alone."""
+class Beside(Protocol):
+    """Services that run beside the rules in the same process, over the same log, on the same port."""
 
-    data: Path
+    async def open(self, log: Log) -> None:
+        """Take up the log. Raises `LogError`."""
+        ...
+
+    def add_to(self, door: Door) -> Sequence[str]:
+        """Add the services, before the server starts; their names, which are not ready yet."""
+        ...
+
+    async def start(self) -> None:
+        """Begin, and be ready when this returns. Raises `LogError`."""
+        ...
+
+    def close(self) -> None:
+        """Take no more requests, end the open streams."""
+        ...
+
+    async def stop(self) -> None:
+        """End everything; also what has not begun."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class HallConfig(DoorConfig):
+    """A process of the hall that serves the rules of games."""
+
     games: Sequence[Rules]
-    address: str = "127.0.0.1"
-    port: int = 50051
     advertise: str | None = None
     """Where other processes of the hall reach this one, as `host:port`; None: at `address` and the port."""
-    metrics_port: int | None = None
-    keys: Keys | None = None
     open_log: Callable[[Path], Log] = open_sqlite
     """Opens the log, given the file that a hall on one machine keeps it in."""
     join: Callable[[GameHost, Log], Membership] = alone
@@ -72,10 +85,9 @@ class HallConfig:
     """Whether other processes serve the same games. Then a start waits for a log that can't be reached, and ends before
     anything is claimed; a hall that is alone fails where that fails.
     """
-    limits: Limits = field(default_factory=Limits)
-    watching: WatchLimits = field(default_factory=WatchLimits)
+    beside: Callable[[], Beside] | None = None
+    """What runs in the same process."""
     upkeep: Upkeep = field(default_factory=Upkeep)
-    drain_seconds: float = 5.0
     store_seconds: float = 0.25
     """How long one of several processes, when it is to exit, stores states of what nobody has claimed: others wait for
     what it leaves, so a drain is to take less than a second.
@@ -95,8 +107,11 @@ class Hall:
         self._server: Server | None = None
         self.draining = asyncio.Event()
         """Set when an operator asks this process to drain."""
-        self._services: list[RulesService | ViewService | OperationsService] = []
-        self._names: dict[str, list[str]] = {}
+        self._services: list[RulesService | OperationsService] = []
+        self.beside: Beside | None = None
+        """What runs in the same process, after `start`."""
+        self._names: dict[str, str] = {}
+        self._up = False
         self._forwarder: Forwarder | None = None
         self._owners: Owners | None = None
         self._log: Log | None = None
@@ -109,30 +124,29 @@ class Hall:
         Raises OSError or ValueError for the directory, its key or the log's settings, `LogError`, BadPack, PortTaken.
         """
         config = self.config
-        config.data.mkdir(parents=True, exist_ok=True)
-        key = own_key(config.data)
-        self.key_id = key_id(key.public_key())
-        keys = config.keys or FixedKeys({self.key_id: key.public_key()})
-        meter = Meter(config.limits)
-        gate = Gate(Authenticator(keys), meter)
-        if config.metrics_port is not None:
-            metrics.serve(config.metrics_port, config.address)
+        door = Door(config)
+        self.key_id = door.key_id
         log = self._log = config.open_log(config.data / LOG_FILE)
         try:
             await self._reached(lambda: packs.sync(log, config.games))
-            self._server = Server()
             # Before anything is claimed: the claim tells the port, and a taken one must not take anybody's games.
-            self.port = self._server.bind(config.address, config.port)
+            self.port = door.bind()
+            self._server = door.server
             me = Claim(secrets.token_hex(16), config.advertise or f"{config.address}:{self.port}")
             self._owners = Owners(await self._reached(lambda: log.compacted(topics.OWNERS, 1)), me)
             await self._reached(self._owners.start)
             self._forwarder = Forwarder(self._owners)
             for rules in config.games:
-                await self._add(rules, me, gate, meter)
+                await self._add(rules, me, door)
             service = OperationsService(self.hosts, self._log, me, self.draining.set, self._owners.of)
-            self._server.add(OPERATIONS_SERVICE, service, gate, self._forwarder)
+            self._server.add(OPERATIONS_SERVICE, service, door.gate, self._forwarder)
             self._services.append(service)
-            await self._server.start(not_ready=["", *(name for names in self._names.values() for name in names)])
+            beside: Sequence[str] = ()
+            if config.beside is not None:
+                self.beside = config.beside()
+                await self.beside.open(log)
+                beside = self.beside.add_to(door)
+            await self._server.start(not_ready=["", *self._names.values(), *beside])
             # By this whoever looks after this instance knows that it is there.
             await self._server.set_serving(me.instance, True)
             self._telling = asyncio.get_running_loop().create_task(self._tell_health())
@@ -141,7 +155,12 @@ class Hall:
             if not config.one_of_several:
                 for host in self.hosts.values():
                     await host.claimed()
-                await self._tell_health_once()
+            if self.beside is not None:
+                await self.beside.start()
+                for name in beside:
+                    await self._server.set_serving(name, True)
+            self._up = True
+            await self._tell_health_once()
         except BaseException:
             if self._server is not None:
                 await self._server.stop(0.0)
@@ -159,20 +178,17 @@ class Hall:
                 _log.warning("the log can't be reached; trying again", why=str(error))
                 await asyncio.sleep(REACH_AGAIN_SECONDS)
 
-    async def _add(self, rules: Rules, me: Claim, gate: Gate, meter: Meter) -> None:
+    async def _add(self, rules: Rules, me: Claim, door: Door) -> None:
         assert self._log is not None and self._server is not None and self._owners is not None
         messages = Messages(rules)
         host = GameHost(rules, self._log, me, self._owners, self.config.upkeep, self._ready_changed.set)
         self.hosts[rules.game] = host
         await self._reached(host.open)
         operations.measure(host)
-        reads = HostReadSide(host)
-        play = RulesService(host, reads, messages, meter)
-        views = ViewService(reads, messages, self.config.watching)
-        self._server.add(messages.rules_service, play, gate, self._forwarder)
-        self._server.add(messages.view_service, views, gate, self._forwarder)
-        self._names[rules.game] = [messages.rules_service.full_name, messages.view_service.full_name]
-        self._services += [play, views]
+        service = RulesService(host, messages, door.meter)
+        self._server.add(messages.rules_service, service, door.gate, self._forwarder)
+        self._names[rules.game] = messages.rules_service.full_name
+        self._services.append(service)
 
     async def _tell_health(self) -> None:
         while True:
@@ -183,10 +199,9 @@ class Hall:
     async def _tell_health_once(self) -> None:
         """Health of each game: whether this instance has folded what it owns. "" is the health of the whole server."""
         assert self._server is not None
-        for game, names in self._names.items():
-            for name in names:
-                await self._server.set_serving(name, self.hosts[game].ready)
-        await self._server.set_serving("", all(host.ready for host in self.hosts.values()))
+        for game, name in self._names.items():
+            await self._server.set_serving(name, self.hosts[game].ready)
+        await self._server.set_serving("", self._up and all(host.ready for host in self.hosts.values()))
 
     async def stop(self) -> None:
         """Drain: hand over, take nothing more, end streams, let what is in flight become known, store states."""
@@ -196,6 +211,8 @@ class Hall:
             await asyncio.gather(*(host.hand_over(HAND_OVER_SECONDS) for host in self.hosts.values()))
         for service in self._services:
             service.close()
+        if self.beside is not None:
+            self.beside.close()
         if self._forwarder is not None:
             self._forwarder.end(shutting_down())
         if self._server is not None:
@@ -205,6 +222,8 @@ class Hall:
     async def _close(self) -> None:
         if self._telling is not None:
             self._telling.cancel()
+        if self.beside is not None:
+            await self.beside.stop()
         seconds = self.config.drain_seconds
         # Others wait for what this one leaves; a hall that is alone is waited for by nobody.
         store_seconds = min(seconds, self.config.store_seconds) if self.config.one_of_several else seconds
@@ -215,31 +234,3 @@ class Hall:
             await self._forwarder.close()
         if self._log is not None:
             await self._log.close()
-
-
-async def serve_all(config: HallConfig, started: Callable[[Hall], None]) -> None:
-    """Run a hall until SIGINT or SIGTERM, then drain it; `started` is called when it is up. Raises as `Hall.start`."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    hall = Hall(config)
-    starting = asyncio.create_task(hall.start())
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    if not starting.done():
-        starting.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await starting
-        return
-    try:
-        await starting
-        started(hall)
-        draining = asyncio.create_task(hall.draining.wait())
-        await asyncio.wait({stopping, draining}, return_when=asyncio.FIRST_COMPLETED)
-        draining.cancel()
-        _log.info("draining")
-        await hall.stop()
-        _log.info("stopped")
-    finally:
-        stopping.cancel()

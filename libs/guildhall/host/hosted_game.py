@@ -4,9 +4,9 @@ import asyncio
 import time
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from guildhall.host import snapshots
 from guildhall.host.failures import outcome_unknown, quarantined, refused
@@ -15,7 +15,6 @@ from guildhall.kernel.fold import Unfoldable, follow
 from guildhall.kernel.game import Game, Kept
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.rules import Rules
-from guildhall.kernel.v1.structs import Record, decode_Record
 from guildhall.log.errors import LogError
 from guildhall.log.port import Appended, Doubt, Entry, TooLarge
 from guildhall.log.writer import Outcome, RuledOut, Writer
@@ -28,17 +27,6 @@ MAX_WAITING = 64
 _log = logs.get("host")
 
 
-@dataclass(slots=True)
-class Published:
-    """A new version of a game, told while the game stands at it; `shared` is what its watchers made of it so far."""
-
-    game: Game
-    record: Record
-    hash: bytes
-    events: list[Any]
-    shared: dict[Any, bytes] = field(default_factory=dict)
-
-
 class Standing(Enum):
     """How a game's newest version leaves it."""
 
@@ -46,18 +34,6 @@ class Standing(Enum):
     PAUSED = "paused"
     OVER = "over"
     ASKS_NOBODY = "asks nobody"
-
-
-class Watcher(Protocol):
-    """Whoever is told a game's versions."""
-
-    def hear(self, published: Published) -> None:
-        """A new version, while the game stands at it; returns at once."""
-        ...
-
-    def end(self, why: Failure) -> None:
-        """No more versions will come from here."""
-        ...
 
 
 Attempt: TypeAlias = Callable[[Game | None], Decided | tuple[Game, Decided] | int]
@@ -124,7 +100,6 @@ class HostedGame:
         "timer",
         "touched",
         "version_waits",
-        "watchers",
     )
 
     def __init__(self, owner: Owner, game_id: str) -> None:
@@ -132,7 +107,6 @@ class HostedGame:
         self.game_id = game_id
         self.offsets: array[int] = array("q")
         """Offset of each version's record, from version 1; of one that could not be folded its complement, ~offset."""
-        self.watchers: set[Watcher] = set()
         self.version_waits: list[tuple[int, asyncio.Future[None]]] = []
         self.damaged = ""
         """Why the game's next record is not known; "" where nothing is damaged."""
@@ -180,8 +154,8 @@ class HostedGame:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nobody waits, watches, or has a command in flight."""
-        return not (self._turn.locked() or self._waiting or self.watchers or self.version_waits)
+        """Whether nobody waits or has a command in flight."""
+        return not (self._turn.locked() or self._waiting or self.version_waits)
 
     def adopt(self, game: Game, offsets: "array[int]") -> None:
         """Take a game as a snapshot holds it."""
@@ -358,7 +332,7 @@ class HostedGame:
         metrics.FOLDED.labels(self.owner.rules.game).inc()
         before = self.broken
         try:
-            self._game, events = follow(self.owner.rules, self.game, entry.seq, entry.body, entry.hash)
+            self._game, _ = follow(self.owner.rules, self.game, entry.seq, entry.body, entry.hash)
             self.broken = self._game.lost
         except Unfoldable as error:
             self.broken = self.broken or str(error)
@@ -370,8 +344,7 @@ class HostedGame:
         assert self._game is not None
         self.damaged = ""
         self._stand(self._game)
-        if self.watchers or self.version_waits:
-            self._publish(Published(self._game, decode_Record(entry.body), entry.hash, events))
+        self._reached(self._game.version)
         self.owner.changed(self)
 
     def damage(self, offset: int, reason: str) -> None:
@@ -411,11 +384,10 @@ class HostedGame:
         self._in_flight = None
         if not in_flight.answer.done():
             in_flight.answer.set_result(Appended(in_flight.offset))
-        game, decided = self.game, in_flight.decided
+        game = self.game
         assert game is not None
         self._stand(game)
-        if self.watchers or self.version_waits:
-            self._publish(Published(game, decided.record, decided.hash, decided.events))
+        self._reached(game.version)
         self.owner.changed(self)
 
     def _roll_back(self) -> None:
@@ -430,24 +402,12 @@ class HostedGame:
         if not in_flight.answer.done():
             in_flight.answer.set_result(RuledOut())
 
-    # --- whoever looks on
+    # --- whoever waits for a version
 
-    def _publish(self, published: Published) -> None:
-        for watcher in list(self.watchers):
-            try:
-                watcher.hear(published)
-            except Exception as error:
-                self.watchers.discard(watcher)
-                _log.error("watcher failed", game=self.owner.rules.game, game_id=self.game_id, exc_info=error)
-        version = published.game.version
+    def _reached(self, version: int) -> None:
         for wanted, future in self.version_waits:
             if wanted <= version and not future.done():
                 future.set_result(None)
-
-    def end_watches(self, why: Failure) -> None:
-        """Tell whoever watches that no more versions will come from here."""
-        for watcher in list(self.watchers):
-            watcher.end(why)
 
     async def reach(self, version: int, seconds: float) -> None:
         """Wait until the game has this version. Raises Failure VERSION_NOT_REACHED."""

@@ -287,8 +287,6 @@ class Partition:
         """Nothing more will come from here."""
         for stream in list(self._streams):
             stream.end(why)
-        for hosted in self.hosted.values():
-            hosted.end_watches(why)
 
     # --- the clock
 

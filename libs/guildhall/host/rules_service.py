@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from guildhall.host import clock
 from guildhall.host.failures import not_found, outcome_unknown, refused, shutting_down
-from guildhall.host.game_host import GameHost, Visible
+from guildhall.host.game_host import GameHost, Visible, acknowledged
+from guildhall.host.hosted_game import HostedGame
 from guildhall.host.messages import Messages, parse, required
 from guildhall.host.play_stream import PlayStream
-from guildhall.host.read_side import ReadSide
 from guildhall.kernel import ids
 from guildhall.kernel.decide import (
     Creation,
@@ -47,9 +47,8 @@ T = TypeVar("T")
 class RulesService:
     """One generic servicer; methods take and give bytes, as `rpc.server.handlers` calls them."""
 
-    def __init__(self, host: GameHost, reads: ReadSide, messages: Messages, meter: Meter) -> None:
+    def __init__(self, host: GameHost, messages: Messages, meter: Meter) -> None:
         self._host = host
-        self._reads = reads
         self._messages = messages
         self._meter = meter
         self._wire = messages.wire
@@ -248,8 +247,8 @@ class RulesService:
     async def list_legal_commands(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
         asked = parse(self._wire.decode_ListLegalCommandsRequest, request)
-        visible = await self._reads.visible(asked.game_id, caller)
-        game = await self._reads.newest(visible, asked.min_version, patience(context))
+        visible = await self._host.visible(asked.game_id, caller)
+        game = await newest(visible.hosted, asked.min_version, patience(context))
         answer = self._wire.ListLegalCommandsResponse(game.version, self._messages.legal(game, visible.seat))
         response: bytes = self._wire.encode_ListLegalCommandsResponse(answer)
         return response
@@ -278,6 +277,21 @@ class RulesService:
 
 
 _ENDS_STREAM = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "NOT_OWNER", "SHUTTING_DOWN"}
+
+
+async def newest(hosted: HostedGame, min_version: int, seconds: float) -> Game:
+    """The newest state, of `min_version` at least if that comes within so many seconds; valid until the caller awaits.
+
+    It reflects everything that was acknowledged before the call. Raises Failure.
+    """
+    await hosted.confirm()
+    game = acknowledged(hosted, await hosted.read())
+    if game.version < min_version:
+        if game.ended is not None:
+            raise Failure("VERSION_OUT_OF_RANGE", f"The game ended at version {game.version}.")
+        await hosted.reach(min_version, seconds)
+        game = acknowledged(hosted, await hosted.read())
+    return game
 
 
 def not_this_creation() -> Failure:

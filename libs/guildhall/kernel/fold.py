@@ -74,7 +74,7 @@ def follow(rules: Rules, game: Game | None, seq: int, body: bytes, digest: bytes
 
     `seq` is the log's. Raises Unfoldable only where no game has begun.
     """
-    if game is None or not game.lost or _restores(rules, body):
+    if game is None or not game.lost or restores(rules, body):
         try:
             return fold(rules, game, body, digest)
         except Unfoldable as error:
@@ -106,7 +106,7 @@ def _pass_over(rules: Rules, game: Game, seq: int, body: bytes, digest: bytes) -
     game.hash = digest
 
 
-def _restores(rules: Rules, body: bytes) -> bool:
+def restores(rules: Rules, body: bytes) -> bool:
     """Whether the record puts its game to a whole state, whatever came before it."""
     try:
         record = decode_Record(body)

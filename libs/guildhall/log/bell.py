@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 
+from guildhall.log.errors import LogUnavailable
 from guildhall.log.port import EventsTopic, Record
 
 LOOK_AGAIN_SECONDS = 0.25
@@ -33,9 +34,10 @@ class BellTail:
     def __init__(self, topic: EventsTopic, bell: Bell) -> None:
         self._topic = topic
         self._bell = bell
+        self._closed = False
 
     async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
-        while True:
+        while not self._closed:
             # Before the read: what is appended after it rings this one.
             rung = self._bell.listen(self._topic.name, partition)
             records = await self._topic.read(partition, offset, limit)
@@ -44,6 +46,8 @@ class BellTail:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_AGAIN_SECONDS):
                     await rung.wait()
+        raise LogUnavailable(f"the tail of {self._topic.name} is closed")
 
     async def close(self) -> None:
-        """Nothing to end."""
+        """Whoever waits sees it when it looks again."""
+        self._closed = True

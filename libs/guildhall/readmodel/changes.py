@@ -4,14 +4,16 @@ All writes are absolute, and the position is written last, in the same script. S
 whoever applies it, however often, and a Redis that went back to an older copy just gets the batches after it again.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from redis.asyncio import Redis
 
-from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live
+from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live, place
+from guildhall.readmodel.records import raw
 
 NEWS_LENGTH = 2_000
 """A partition's news holds about so many records."""
@@ -29,7 +31,11 @@ end
 local at = 4
 while at <= #ARGV do
   local last = at + tonumber(ARGV[at])
-  redis.call(unpack(ARGV, at + 1, last))
+  if ARGV[at + 1] == 'XADD' then
+    redis.pcall(unpack(ARGV, at + 1, last)) -- news that are there already
+  else
+    redis.call(unpack(ARGV, at + 1, last))
+  end
   at = last + 1
 end
 redis.call('SET', KEYS[1], ARGV[3])
@@ -37,18 +43,31 @@ return 'applied'
 """
 
 # KEYS: the name of the live generation, the live generation's news, the positions of the live one and of the next.
-# ARGV: the live generation, the next one, the live position and the next one's as they were compared.
+# ARGV: the live generation, the next one, the next one's position, and its offset.
 _SWITCH = """
 if (redis.call('GET', KEYS[1]) or '1') ~= ARGV[1] then
   return 'generation'
 end
-if (redis.call('GET', KEYS[3]) or '') ~= ARGV[3] or (redis.call('GET', KEYS[4]) or '') ~= ARGV[4] then
+local position = redis.call('GET', KEYS[3])
+if (redis.call('GET', KEYS[4]) or '') ~= ARGV[3] or position and cmsgpack.unpack(position)[2] > tonumber(ARGV[4]) then
   return 'position'
 end
 redis.call('SET', KEYS[1], ARGV[2])
 redis.call('XADD', KEYS[2], '*', 'moved', ARGV[2])
 return 'applied'
 """
+
+# KEYS: the position, keys to remove. ARGV: the position that is expected (empty: none).
+_REMOVE = """
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then
+  return 0
+end
+for at = 2, #KEYS do
+  redis.call('UNLINK', KEYS[at])
+end
+return 1
+"""
+_REMOVED_AT_ONCE = 500
 
 
 class Outcome(Enum):
@@ -84,7 +103,7 @@ class Changes:
         """Bytes of a string from `position` on."""
         self.add("SETRANGE", key, position, value)
 
-    def put(self, key: str, values: Mapping[str | int, bytes]) -> None:
+    def put(self, key: str, values: Mapping[str, bytes] | Mapping[int, bytes]) -> None:
         """Fields of a hash."""
         if values:
             self.add("HSET", key, *(part for pair in values.items() for part in pair))
@@ -94,25 +113,27 @@ class Changes:
         if fields:
             self.add("HDEL", key, *fields)
 
+    def remove(self, *keys: str) -> None:
+        """Whole keys."""
+        self.add("DEL", *keys)
+
     def rank(self, key: str, score: int, member: str) -> None:
         """A member of a sorted set."""
         self.add("ZADD", key, score, member)
 
     def tell(self, offset: int, game_id: str, version: int, record: bytes) -> None:
-        """A record among the news; after a flush of Redis it may be there already."""
+        """A record among the news; as version 0, that it stopped its game: whoever follows that looks at its models."""
+        self._news(f"{offset + 1}-0", game_id, version, record)
+
+    def tell_anew(self, next_offset: int, game_id: str) -> None:
+        """Among the news behind those of all records before `next_offset`: this game's models were set right."""
+        number = sum(command[0] == b"XADD" for command in self.commands)
+        self._news(f"{next_offset}-{time.time_ns() // 1_000_000 + number}", game_id, 0, b"")
+
+    def _news(self, name: str, game_id: str, version: int, record: bytes) -> None:
         self.add(
-            "XADD",
-            self.keys.news,
-            "MAXLEN",
-            "~",
-            NEWS_LENGTH,
-            f"{offset + 1}-0",
-            "g",
-            game_id,
-            "v",
-            version,
-            "r",
-            record,
+            *("XADD", self.keys.news, "MAXLEN", "~", NEWS_LENGTH, name),
+            *("g", game_id, "v", version, "r", record),
         )
 
 
@@ -123,6 +144,7 @@ class Models:
         self.redis = redis
         self._apply: Any = redis.register_script(_APPLY)
         self._switch: Any = redis.register_script(_SWITCH)
+        self._remove: Any = redis.register_script(_REMOVE)
 
     async def apply(self, changes: Changes, expected: bytes, position: bytes, *, building: bool = False) -> Outcome:
         """Make all changes and move the position, if it is `expected` now (empty: there is none).
@@ -141,11 +163,11 @@ class Models:
         )
         return Outcome(outcome.decode())
 
-    async def switch(self, now: Keys, following: Keys, position: bytes, next_position: bytes) -> Outcome:
-        """Make `following` the live generation, if both still stand where they were compared."""
+    async def switch(self, now: Keys, following: Keys, position: bytes, next_offset: int) -> Outcome:
+        """Make `following`, which stands at this position, the live generation, if it has come as far as that one."""
         outcome = await self._switch(
             keys=[live(now.game, now.partition), now.news, now.position, following.position],
-            args=[now.generation, following.generation, position, next_position],
+            args=[now.generation, following.generation, position, next_offset],
         )
         return Outcome(outcome.decode())
 
@@ -154,11 +176,30 @@ class Models:
         name = await self.redis.get(live(game, partition))
         return str(name, "ascii") if isinstance(name, bytes) else FIRST_GENERATION
 
-    async def wipe(self, keys: Keys) -> None:
-        """Remove a generation, its position first, so that nobody takes the rest for whole."""
-        await self.redis.unlink(keys.position)
-        async for name in self.redis.scan_iter(match=_literal(keys.base) + ":*", count=1000):
-            await self.redis.unlink(name)
+    async def generations(self, game: str, partition: int) -> set[str]:
+        """Every generation of a partition of which there is anything."""
+        begin = f"{place(game, partition)}:"
+        return {name.split(":")[0] async for name in self.named(begin)} - {"live"}
+
+    async def wipe(self, keys: Keys, position: bytes) -> bool:
+        """Remove a generation that stands at this position (empty: at none), the position first, so that nobody takes
+        the rest for whole. False where somebody else has moved it: then that one goes on.
+        """
+        if not await self._remove(keys=[keys.position, keys.position], args=[position]):
+            return False
+        found: list[str] = []
+        async for name in self.named(f"{keys.base}:"):
+            found.append(f"{keys.base}:{name}")
+            if len(found) == _REMOVED_AT_ONCE:
+                if not await self._remove(keys=[keys.position, *found], args=[b""]):
+                    return False
+                found = []
+        return bool(await self._remove(keys=[keys.position, *found], args=[b""]))
+
+    async def named(self, begin: str) -> AsyncIterator[str]:
+        """The rest of every key that begins so; one may come twice."""
+        async for name in self.redis.scan_iter(match=_literal(begin) + "*", count=1000):
+            yield str(raw(name), "utf-8").removeprefix(begin)
 
 
 def _literal(name: str) -> str:

@@ -6,8 +6,10 @@
 import asyncio
 import contextlib
 import importlib.util
+import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 from redis.asyncio import Redis
@@ -16,6 +18,18 @@ from redis.exceptions import RedisError
 SOCKET = "redis.sock"
 _START_SECONDS = 10.0
 _STOP_SECONDS = 5.0
+
+
+# Argv: the parent's pid, then the server's command line. Linux ends the server when we end, however we do: it is told
+# to before the server is there, and it looks whether the parent is still there, since that may have ended before.
+_WITH_PARENT = """
+import ctypes, os, signal, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if os.getppid() != int(sys.argv[1]):
+        sys.exit(1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 class NoRedis(RuntimeError):
@@ -36,7 +50,9 @@ def server_binary() -> Path:
 
 
 class RedisChild:
-    """A running server on a socket in `directory`. It stores nothing: what is in it can be built again."""
+    """A running server on a socket in `directory`, which nobody else may enter: what is in it is secret. It stores
+    nothing, since all of it can be built again.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.socket = directory / SOCKET
@@ -56,11 +72,12 @@ class RedisChild:
 
     async def start(self) -> None:
         """Start it and wait until it answers. Raises NoRedis."""
-        self._directory.mkdir(parents=True, exist_ok=True)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._directory.chmod(0o700)
         # Sockets have short names only: 107 bytes. The server gets its directory as such.
         self.socket.unlink(missing_ok=True)
         self._process = await asyncio.create_subprocess_exec(
-            str(server_binary()),
+            *(sys.executable, "-I", "-S", "-c", _WITH_PARENT, str(os.getpid()), str(server_binary())),
             *("--port", "0", "--unixsocket", SOCKET, "--unixsocketperm", "700"),
             *("--save", "", "--appendonly", "no", "--daemonize", "no", "--loglevel", "warning", "--dir", "."),
             cwd=self._directory,

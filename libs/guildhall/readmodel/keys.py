@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 FIRST_GENERATION = "1"
 
+NO_DEADLINE = 2**53 - 1
+"""Where a decision without a deadline stands among those with one; Redis keeps scores as doubles."""
+
 
 def place(game: str, partition: int) -> str:
     """What all keys of a partition begin with."""
@@ -48,18 +51,8 @@ class Keys:
         return f"{self.base}:stopped"
 
     @property
-    def games(self) -> str:
-        """Sorted set: every game that may be watched by anybody, by time of creation in ms."""
-        return f"{self.base}:games"
-
-    @property
-    def results(self) -> str:
-        """Sorted set: every finished game, by time of its end in ms."""
-        return f"{self.base}:results"
-
-    @property
     def standings(self) -> str:
-        """Hash: subject -> finished games and wins (`records.Standing`)."""
+        """Hash: subject -> finished games and wins, of games that anybody may watch (`records.Standing`)."""
         return f"{self.base}:standings"
 
     @property
@@ -80,17 +73,33 @@ class Keys:
         return f"{self.base}:feed:{game_id}"
 
     def offsets(self, game_id: str) -> str:
-        """String: where in the log each version is, 8 bytes big-endian a version from 1."""
+        """String: where in the log each version is, 8 bytes big-endian a version from 1; `~offset` of one that could
+        not be folded.
+        """
         return f"{self.base}:offsets:{game_id}"
 
     def summary(self, game_id: str) -> str:
         """String: what lists show of a game (`records.Summary`)."""
         return f"{self.base}:summary:{game_id}"
 
-    def subject(self, subject: str) -> str:
-        """Sorted set: the games in which a subject has a seat, by time of creation in ms."""
-        return f"{self.base}:subject:{subject}"
+    # Of each of the next three there is one for everybody, with the games that anybody may watch, and one for each
+    # subject, with those in which it has a seat: so whoever reads a list never comes across a game it may not see.
+
+    def games(self, subject: str | None) -> str:
+        """Sorted set: games, by time of creation in ms."""
+        return self._listing("games", subject)
+
+    def open(self, subject: str | None) -> str:
+        """Sorted set: games that are not over, by time of creation in ms."""
+        return self._listing("open", subject)
+
+    def results(self, subject: str | None) -> str:
+        """Sorted set: games that are over, by time of their end in ms."""
+        return self._listing("results", subject)
 
     def decisions(self, subject: str) -> str:
-        """Set: the games that wait for a subject."""
-        return f"{self.base}:decisions:{subject}"
+        """Sorted set: the games that wait for a subject, by its deadline in ms (`NO_DEADLINE`: none)."""
+        return self._listing("decisions", subject)
+
+    def _listing(self, kind: str, subject: str | None) -> str:
+        return f"{self.base}:{kind}" if subject is None else f"{self.base}:{kind}:{subject}"

@@ -9,8 +9,8 @@ import msgspec
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-FORMAT = 1
-"""Of all values here. Models of another format are built again from the beginning."""
+FORMAT = 2
+"""Of all values here. Models of an older format are built again from the beginning."""
 
 STATE_EVERY = 64
 """Versions between the stored states."""
@@ -28,6 +28,11 @@ class Progress(msgspec.Struct, array_like=True, frozen=True):
     newest_claim: int
     damaged: dict[str, int] = {}
     """Offset of the first damaged record, by quarantined game."""
+    last: str = ""
+    """SHA-256 of the last record that was folded, in hex: in another log there is another one. (No bytes: a script in
+    Redis 6.2 has to read this.)"""
+    mended: int = 0
+    """How often models were set right here. Whoever has some of them in memory finds its position moved."""
 
 
 class State(msgspec.Struct, array_like=True, frozen=True):
@@ -64,6 +69,8 @@ class Summary(msgspec.Struct, array_like=True, frozen=True):
     ended: tuple[int, list[int]] | None = None
     """Reason and ranks by seat, once it is over."""
     paused: bool = False
+    stopped: bool = False
+    """Its models stand still (`Stopped`); `version` is the last one before."""
 
 
 class Stopped(msgspec.Struct, array_like=True, frozen=True):
@@ -71,9 +78,13 @@ class Stopped(msgspec.Struct, array_like=True, frozen=True):
 
     offset: int
     seq: int
+    """`DAMAGED`: the record is no entry at all."""
     last_seq: int
     """The newest effective version in the log."""
     why: str
+
+
+DAMAGED = 0
 
 
 class Standing(msgspec.Struct, array_like=True, frozen=True):

@@ -195,33 +195,6 @@ class Forwarder:
                     if peer is None:
                         await asyncio.sleep(_AGAIN_SECONDS)
 
-    async def responses(
-        self,
-        method: str,
-        request: bytes,
-        context: Context,
-        elsewhere: Elsewhere,
-        here: Callable[[], AsyncGenerator[bytes, None]],
-    ) -> AsyncGenerator[bytes, None]:
-        """The owner's stream of responses; before its first one as `unary`. Ends as soon as another owner is known."""
-        with self._route(method, elsewhere, context) as route:
-            started = False
-            while True:
-                peer = await self._next(route)
-                source = here() if peer is None else self._stream(peer, route.place, method, request, context)
-                try:
-                    async with aclosing(source):
-                        async for response in source:
-                            started = True
-                            yield response
-                    return
-                except Failure as failure:
-                    if started:
-                        raise
-                    route.failed(failure)
-                    if peer is None:
-                        await asyncio.sleep(_AGAIN_SECONDS)
-
     async def conversation(
         self,
         method: str,
@@ -295,14 +268,11 @@ class Forwarder:
                 raise live.failure(peer, error) from None
 
     async def _stream(
-        self, peer: Peer, place: str, method: str, request: bytes | Requests, context: Context
+        self, peer: Peer, place: str, method: str, requests: Requests, context: Context
     ) -> AsyncGenerator[bytes, None]:
         channel: Any = self._channel(peer.address)
         options: Any = {"metadata": _metadata(context), "timeout": context.time_remaining()}
-        if isinstance(request, Requests):
-            call = channel.stream_stream(f"/{method}")(request, **options)
-        else:
-            call = channel.unary_stream(f"/{method}")(request, **options)
+        call = channel.stream_stream(f"/{method}")(requests, **options)
         with self._live(peer, place, call) as live:
             try:
                 async for response in call:

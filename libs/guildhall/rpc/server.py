@@ -80,19 +80,18 @@ def handlers(
     """The service's methods, each answered by the servicer's method of the same name in snake_case.
 
     Requests and responses are bytes. Unary: `async (request, caller, context) -> bytes`; a stream of responses:
-    `(request, caller, context) -> async generator`, where both stream `request` is an async iterator too. What a method
-    ends with `Elsewhere` before it has answered anything is asked of the owner by the forwarder.
+    `(request, caller, context) -> async generator`, where both stream `request` is an async iterator too. What a unary
+    method, or one where both stream, ends with `Elsewhere` is asked of the owner by the forwarder.
     """
     table: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for method in service.methods:
         behaviour = getattr(servicer, re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower())
         name = f"{service.full_name}/{method.name}"
         if method.client_streaming:
-            both = _stream(behaviour, name, gate, forwarder, both=True)
-            table[method.name] = grpc.stream_stream_rpc_method_handler(both)
+            answer = _conversation(behaviour, name, forwarder)
+            table[method.name] = grpc.stream_stream_rpc_method_handler(_stream(answer, name, gate, both=True))
         elif method.server_streaming:
-            one = _stream(behaviour, name, gate, forwarder, both=False)
-            table[method.name] = grpc.unary_stream_rpc_method_handler(one)
+            table[method.name] = grpc.unary_stream_rpc_method_handler(_stream(behaviour, name, gate, both=False))
         else:
             table[method.name] = grpc.unary_unary_rpc_method_handler(_unary(behaviour, name, gate, forwarder))
     return grpc.method_handlers_generic_handler(service.full_name, table)
@@ -146,29 +145,32 @@ async def _in_time(answer: Awaitable[bytes], context: Context) -> bytes:
         raise Failure("OUTCOME_UNKNOWN", "The outcome is not known; send the same again.") from None
 
 
-def _stream(
-    behaviour: Stream, name: str, gate: Gate, forwarder: Forwarder | None, *, both: bool
-) -> Callable[[Any, Context], AsyncGenerator[bytes, None]]:
-    """`both`: requests are a stream too, of which the owner gets what was read last and all that follows."""
-    streams = metrics.STREAMS.labels(name)
+def _conversation(behaviour: Stream, name: str, forwarder: Forwarder | None) -> Stream:
+    """A stream in both directions, of which the owner gets the request that was read last, and all that follow."""
 
-    async def answer(request: Any, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
-        answered = False
+    async def answer(requests: Any, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         try:
-            async with aclosing(behaviour(request, caller, context)) as responses:
+            async with aclosing(behaviour(requests, caller, context)) as responses:
                 async for response in responses:
-                    answered = True
                     yield response
             return
         except Elsewhere as elsewhere:
-            if forwarder is None or is_forwarded(context) or (answered and not both):
+            if forwarder is None or is_forwarded(context):
                 raise
             away = elsewhere
-        forward = forwarder.conversation if both else forwarder.responses
-        again = forward(name, request, context, away, lambda: behaviour(request, caller, context))
+        again = forwarder.conversation(name, requests, context, away, lambda: behaviour(requests, caller, context))
         async with aclosing(again) as responses:
             async for response in responses:
                 yield response
+
+    return answer
+
+
+def _stream(
+    answer: Stream, name: str, gate: Gate, *, both: bool
+) -> Callable[[Any, Context], AsyncGenerator[bytes, None]]:
+    """`both`: requests are a stream too."""
+    streams = metrics.STREAMS.labels(name)
 
     async def call(request: Any, context: Context) -> AsyncGenerator[bytes, None]:
         try:

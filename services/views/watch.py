@@ -7,15 +7,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from guildhall.host.game_host import Visible
-from guildhall.host.hosted_game import Published
 from guildhall.host.messages import Messages
-from guildhall.host.read_side import ReadSide
 from guildhall.kernel.game import Game
 from guildhall.kernel.v1.structs import Record, Restored, Undone, decode_Record
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import metrics
+from services.views.live_games import Published
+from services.views.reads import RedisReadSide, Seen
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,9 @@ class Watch:
 
     def __init__(
         self,
-        reads: ReadSide,
+        reads: RedisReadSide,
         messages: Messages,
-        visible: Visible,
+        seen: Seen,
         caller: Caller,
         limits: WatchLimits,
         *,
@@ -42,8 +41,8 @@ class Watch:
         self._reads = reads
         self._messages = messages
         self._wire = messages.wire
-        self._visible = visible
-        self._viewer = visible.seat
+        self._seen = seen
+        self._viewer = seen.seat
         self._caller = caller
         self._limits = limits
         self._events = events
@@ -64,21 +63,20 @@ class Watch:
             self._unsubscribe()
             self._unsubscribe = None
 
-    async def messages_after(self, after: int | None) -> AsyncGenerator[bytes, None]:
+    async def messages_after(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
         """Encoded WatchViewResponses: those after a version, or from the newest on; ends when the game has.
+
+        A version that is not here yet, though in the log, is waited for, for so many seconds.
 
         Raises Failure: VERSION_OUT_OF_RANGE, TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
         """
-        game = await self._reads.newest(self._visible, 0, 0.0)
+        game = await self._reads.having(self._seen, after or 0, seconds, "after_version")
         # Nothing may be awaited from here until the watcher is subscribed: it would miss a version.
         newest, ended = game.version, game.ended is not None
-        if after is not None and after > newest:
-            detail = {"version": str(newest)}
-            raise Failure("VERSION_OUT_OF_RANGE", f"The newest version is {newest}.", detail, "after_version")
         open_parts = self._open_parts(game)
-        first = self._encode(newest, open_parts, view=game.view(self._viewer)) if after is None else None
+        first = self._first(game, open_parts) if after is None else None
         if not ended:
-            self._unsubscribe = self._reads.subscribe(self._visible, self)
+            self._unsubscribe = self._reads.subscribe(self._seen, self)
         self._sent = newest if after is None else after
         if first is not None:
             yield first
@@ -93,13 +91,21 @@ class Watch:
                 self._sent = version
             yield message
 
+    def _first(self, game: Game, open_parts: dict[str, Any]) -> bytes:
+        """The whole view, made once for all who begin at this version and see the same."""
+        shared = self._seen.live.shared
+        key = ("first", self._viewer)
+        if key not in shared:
+            shared[key] = self._encode(game.version, open_parts, view=game.view(self._viewer))
+        return shared[key]
+
     # --- catching up
 
     async def _caught_up(self, newest: int, open_parts: dict[str, Any]) -> AsyncIterator[bytes]:
         """The versions after `_sent` up to `newest`, from the log."""
         begin = self._sent
-        before = await self._reads.at(self._visible, begin) if begin else None
-        async for game, body in self._reads.states(self._visible, before, begin + 1, newest):
+        before = await self._reads.at(self._seen, begin) if begin else None
+        async for game, body in self._reads.states(self._seen, before, begin + 1, newest):
             record = decode_Record(body)
             parts = open_parts if record.seq == newest else {}
             self._sent = record.seq

@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
-from guildhall.host import page_tokens
 from guildhall.host.failures import shutting_down
 from guildhall.host.messages import Messages, parse
-from guildhall.host.read_side import ReadSide
-from guildhall.host.watch import Watch, WatchLimits
+from guildhall.kernel.game import Game
 from guildhall.kernel.v1.structs import decode_Record
 from guildhall.rpc.deadlines import patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.server import Context
+from services.views import page_tokens
+from services.views.reads import RedisReadSide
+from services.views.watch import Watch, WatchLimits
 
 DEFAULT_PAGE = 100
 MAX_PAGE = 1_000
@@ -26,7 +26,7 @@ _CHUNK = 100
 class ViewService:
     """One generic servicer; methods take and give bytes, as `rpc.server.handlers` calls them."""
 
-    def __init__(self, reads: ReadSide, messages: Messages, watching: WatchLimits) -> None:
+    def __init__(self, reads: RedisReadSide, messages: Messages, watching: WatchLimits) -> None:
         self._reads = reads
         self._messages = messages
         self._wire = messages.wire
@@ -43,24 +43,34 @@ class ViewService:
     async def get_view(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
         asked = parse(self._wire.decode_GetViewRequest, request)
-        visible = await self._reads.visible(asked.game_id, caller)
-        game = await self._reads.newest(visible, asked.min_version, patience(context))
+        seen = await self._reads.visible(asked.game_id, caller, patience(context))
+        game = await self._reads.newest(seen, asked.min_version, patience(context))
         if asked.at_version is not None and asked.at_version != game.version:
-            _check_version(asked.at_version, 1, game.version, "at_version")
-            game = await self._reads.at(visible, asked.at_version)
-        answer = self._wire.GetViewResponse(game.version, game.view(visible.seat))
-        response: bytes = self._wire.encode_GetViewResponse(answer)
+            game = await self._reads.having(seen, asked.at_version, patience(context), "at_version")
+            if asked.at_version < 1:
+                detail = {"version": str(game.version)}
+                raise Failure("VERSION_OUT_OF_RANGE", "Versions begin with 1.", detail, "at_version")
+            if asked.at_version != game.version:
+                return self._view(await self._reads.at(seen, asked.at_version), seen.seat)
+        shared = seen.live.shared
+        key = ("GetView", seen.seat)
+        if key not in shared:
+            shared[key] = self._view(game, seen.seat)
+        return shared[key]
+
+    def _view(self, game: Game, seat: int | None) -> bytes:
+        response: bytes = self._wire.encode_GetViewResponse(self._wire.GetViewResponse(game.version, game.view(seat)))
         return response
 
     async def watch_view(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         self._check_open()
         asked = parse(self._wire.decode_WatchViewRequest, request)
-        visible = await self._reads.visible(asked.game_id, caller)
+        seen = await self._reads.visible(asked.game_id, caller, patience(context))
         events = asked.mode == self._wire.WatchMode.EVENTS
-        watch = Watch(self._reads, self._messages, visible, caller, self._watching, events=events)
+        watch = Watch(self._reads, self._messages, seen, caller, self._watching, events=events)
         self._watches.add(watch)
         try:
-            async with aclosing(watch.messages_after(asked.after_version)) as messages:
+            async with aclosing(watch.messages_after(asked.after_version, patience(context))) as messages:
                 async for message in messages:
                     yield message
         finally:
@@ -72,21 +82,22 @@ class ViewService:
         asked = parse(self._wire.decode_ListEventsRequest, request)
         if asked.page_size > MAX_PAGE:
             raise Failure("INVALID_PAGE_SIZE", f"A page has at most {MAX_PAGE} versions.", field="page_size")
-        visible = await self._reads.visible(asked.game_id, caller)
-        game = await self._reads.newest(visible, 0, patience(context))
-        newest, seed = game.version, game.created.seed
+        seen = await self._reads.visible(asked.game_id, caller, patience(context))
+        game = await self._reads.newest(seen, asked.min_version, patience(context))
+        seed = game.created.seed
         first = page_tokens.opened(seed, caller.subject, asked.page_token) if asked.page_token else 1
+        newest = (await self._reads.having(seen, first, patience(context), "page_token")).version
         last = min(newest, first + (asked.page_size or DEFAULT_PAGE) - 1)
         batches, size = [], 0
-        for version, (body, digest) in enumerate(await self._reads.records(visible, first, last), first):
-            if self._reads.folds(visible, version):
-                record = decode_Record(body)
-                batches.append(self._messages.batch(record, digest, self._messages.events(record), visible.seat))
+        for recorded in await self._reads.records(seen, first, last):
+            if recorded.folds:
+                record = decode_Record(recorded.body)
+                batches.append(self._messages.batch(record, recorded.hash, self._messages.events(record), seen.seat))
             else:
-                batches.append(self._wire.EventBatch(version=version, hash=digest))
-            size += len(body)
+                batches.append(self._wire.EventBatch(version=recorded.version, hash=recorded.hash))
+            size += len(recorded.body)
             if size > PAGE_BYTES:
-                last = version
+                last = recorded.version
                 break
         token = page_tokens.seal(seed, caller.subject, last + 1) if last < newest else ""
         response: bytes = self._wire.encode_ListEventsResponse(self._wire.ListEventsResponse(tuple(batches), token))
@@ -95,28 +106,23 @@ class ViewService:
     async def get_records(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         self._check_open()
         asked = parse(self._wire.decode_GetRecordsRequest, request)
-        visible = await self._reads.visible(asked.game_id, caller)
-        if visible.seat is None:
+        seen = await self._reads.visible(asked.game_id, caller, patience(context))
+        if seen.seat is None:
             raise Failure("NO_SEAT", "The records of a game open to its seats only.")
-        game = await self._reads.newest(visible, 0, patience(context))
+        game = await self._reads.newest(seen, asked.min_version, patience(context))
         if game.ended is None:
             raise Failure(
                 "GAME_NOT_FINISHED", "The records open when the game is over.", {"version": str(game.version)}
             )
         newest = game.version
         for first in range(1, newest + 1, _CHUNK):
-            for body, digest in await self._reads.records(visible, first, min(newest, first + _CHUNK - 1)):
+            for recorded in await self._reads.records(seen, first, min(newest, first + _CHUNK - 1)):
                 self._check_open()
-                response: bytes = self._wire.encode_GetRecordsResponse(self._wire.GetRecordsResponse(body, digest))
+                answer = self._wire.GetRecordsResponse(recorded.body, recorded.hash)
+                response: bytes = self._wire.encode_GetRecordsResponse(answer)
                 yield response
             await asyncio.sleep(0)
 
     def _check_open(self) -> None:
         if self._closing:
             raise shutting_down()
-
-
-def _check_version(version: int, first: int, last: int, field: str) -> None:
-    if not first <= version <= last:
-        detail: dict[str, Any] = {"version": str(last)}
-        raise Failure("VERSION_OUT_OF_RANGE", f"The game has versions {first} to {last}.", detail, field)

@@ -1,0 +1,201 @@
+"""`guildhall projection status|audit|rebuild`: the read models in Redis, beside the log that they are made from."""
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from redis.exceptions import RedisError
+
+from guildhall.cli.kafka_options import Kafka, KafkaCluster, KafkaConfig, OnKafka, SingleBroker, on_kafka
+from guildhall.cli.log import Game, opened, stores
+from guildhall.cli.problems import Problem, run
+from guildhall.cli.serve import RedisUrl
+from guildhall.cli.token import DEFAULT_DATA
+from guildhall.host import packs
+from guildhall.kernel.packs import BadPack
+from guildhall.kernel.rules import Rules
+from guildhall.log import topics
+from guildhall.log.port import EventsTopic
+from guildhall.readmodel.changes import Models
+from guildhall.readmodel.connection import open_redis
+from guildhall.readmodel.records import DAMAGED
+from services.projection import rebuild as building
+from services.projection.audit import Audited, Sample, audit
+from services.projection.partition import NewerModels
+from services.projection.rebuild import Contended, Rebuilt
+from services.projection.status import Status, status
+
+Data = Annotated[Path, typer.Option(help="Data directory of a hall on one machine, whose log is a file there.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Look after the read models in Redis (--redis).", no_args_is_help=True)
+    group.callback()(lambda: None)
+    group.command(name="status")(show_status)
+    group.command(name="audit")(run_audit)
+    group.command(name="rebuild")(run_rebuild)
+    app.add_typer(group, name="projection")
+
+
+def show_status(
+    redis: RedisUrl,
+    game: Game = None,
+    data: Data = DEFAULT_DATA,
+    kafka: Kafka = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+) -> None:
+    """Print how far the read models are behind the log, and which games stand still and why.
+
+    Exit code 1 if a game stands still, or models are missing.
+    """
+    run(_status(on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable), data, redis, game))
+
+
+def run_audit(
+    redis: RedisUrl,
+    game_id: Annotated[
+        list[str] | None, typer.Option("--game-id", help="Audit this game; may be given again. Default: a sample.")
+    ] = None,
+    percent: Annotated[float, typer.Option(min=0.0, max=100.0, help="How many of a hundred games are sampled.")] = 5.0,
+    salt: Annotated[str | None, typer.Option(help="Samples the same games again. Default: others each time.")] = None,
+    mend: Annotated[bool, typer.Option(help="Set right what is wrong.")] = True,
+    game: Game = None,
+    data: Data = DEFAULT_DATA,
+    kafka: Kafka = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+) -> None:
+    """Recompute games from the log alone and compare: state, feed, history, lists. Reads the whole log.
+
+    Everything may be running. Exit code 1 if anything was wrong, whether it was mended or not.
+    """
+    there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    sample = Sample(frozenset(game_id or ()), percent, secrets.token_hex(4) if salt is None else salt)
+    run(_audit(there, data, redis, game, sample, mend))
+
+
+def run_rebuild(
+    redis: RedisUrl,
+    force: Annotated[bool, typer.Option(help="Also where more games would stand still than now.")] = False,
+    game: Game = None,
+    data: Data = DEFAULT_DATA,
+    kafka: Kafka = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+) -> None:
+    """Build the read models from the log again beside the live ones, compare, and switch.
+
+    Everything goes on meanwhile; Redis needs room for both. Exit code 1 where it was not switched.
+    """
+    there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    run(_rebuild(there, data, redis, game, force))
+
+
+@asynccontextmanager
+async def _models(
+    there: OnKafka | None, data: Path, redis: str, game: str | None
+) -> AsyncIterator[tuple[Models, list[tuple[Rules, EventsTopic]]]]:
+    """The models, and each game with its topic. Raises Problem, LogError."""
+    try:
+        client = open_redis(redis)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--redis") from None
+    try:
+        async with opened(there, data) as (log, _):
+            found = await stores(log, game)
+            await packs.load(await log.compacted(topics.PACKS, 1), [rules for rules, _ in found])
+            yield Models(client), [(rules, store.events) for rules, store in found]
+    except (RedisError, BadPack, Contended, NewerModels) as error:
+        raise Problem(str(error)) from error
+    finally:
+        await client.aclose()
+
+
+async def _status(there: OnKafka | None, data: Path, redis: str, game: str | None) -> None:
+    troubled = 0
+    async with _models(there, data, redis, game) as (models, games):
+        for rules, topic in games:
+            found = [await status(rules, topic, partition, models) for partition in range(topic.partitions)]
+            typer.echo(_standing(rules, found))
+            for line in [line for each in found for line in _troubles(each)]:
+                typer.echo(f"  {line}")
+                troubled += 1
+    if troubled:
+        raise Problem(f"{troubled} in trouble.")
+
+
+def _standing(rules: Rules, found: list[Status]) -> str:
+    generations = ", ".join(sorted({each.generation for each in found}))
+    lag, age = sum(each.lag for each in found), max(each.age_seconds for each in found)
+    behind = f"{lag} records behind, the oldest {age:.1f} s old" if lag else "level with the log"
+    return f"{rules.game.replace('_', '-')}: {len(found)} partitions, generation {generations}: {behind}"
+
+
+def _troubles(found: Status) -> list[str]:
+    if found.offset is None:
+        return [f"NO MODELS  partition {found.partition}"] if found.end else []
+    return [
+        f"{'DAMAGED' if stopped.seq == DAMAGED else 'STOPPED'}  {game_id}, partition {found.partition}, "
+        f"offset {stopped.offset}, after version {stopped.seq - 1 if stopped.seq else stopped.last_seq}: {stopped.why}"
+        for game_id, stopped in found.stopped.items()
+    ]
+
+
+async def _audit(there: OnKafka | None, data: Path, redis: str, game: str | None, sample: Sample, mend: bool) -> None:
+    done: list[Audited] = []
+    async with _models(there, data, redis, game) as (models, games):
+        for rules, topic in games:
+            for partition in range(topic.partitions):
+                found = await audit(rules, topic, partition, models, sample, mend=mend)
+                done.append(found)
+                name = f"{rules.game.replace('_', '-')}, partition {partition}"
+                if found.missing:
+                    typer.echo(f"{name}: there are no models")
+                for game_id, wrong in found.wrong.items():
+                    mended = "mended" if game_id in found.mended else "NOT mended"
+                    typer.echo(f"{name}, game {game_id}: wrong {', '.join(wrong)}; {mended}")
+    audited, wrong_games = sum(found.games for found in done), sum(len(found.wrong) for found in done)
+    typer.echo(f"{audited} games compared with the log, {wrong_games} wrong (--salt {sample.salt})")
+    if wrong_games or any(found.missing for found in done):
+        raise Problem("The read models were not as the log says.")
+
+
+async def _rebuild(there: OnKafka | None, data: Path, redis: str, game: str | None, force: bool) -> None:
+    done: list[Rebuilt] = []
+    async with _models(there, data, redis, game) as (models, games):
+        for rules, topic in games:
+            tail = topic.tail()
+            try:
+                for partition in range(topic.partitions):
+                    rebuilt = await building.rebuild(rules, topic, tail, partition, models, force=force)
+                    done.append(rebuilt)
+                    for line in _rebuilt(rules, rebuilt):
+                        typer.echo(line)
+            finally:
+                await tail.close()
+        await building.remove_old(models, done)
+    records, seconds = sum(each.records for each in done), sum(each.seconds for each in done)
+    typer.echo(f"{records} records in {seconds:.1f} s, {records / max(seconds, 0.001):.0f}/s")
+    if not all(each.switched for each in done):
+        raise Problem("Not everything was switched: this program stops games that another one did not (--force).")
+
+
+def _rebuilt(rules: Rules, done: Rebuilt) -> list[str]:
+    name = f"{rules.game.replace('_', '-')}, partition {done.partition}"
+    switched = f"generation {done.new.generation} is live" if done.switched else "NOT switched"
+    lines = [
+        f"{name}: {done.records} records in {done.seconds:.1f} s, {done.compared} games compared, "
+        f"{len(done.wrong)} wrong, {len(done.wrong_lists)} lists; {switched}"
+    ]
+    lines += [f"  was wrong: {what}: {', '.join(wrong)}" for what, wrong in done.wrong.items()]
+    lines += [f"  was wrong: list {name}" for name in done.wrong_lists]
+    lines += [f"  stands still in the new models only: {game_id}" for game_id in done.stopped]
+    return lines

@@ -1,0 +1,217 @@
+"""The read side as processes: `serve projection`, `serve views`, and both beside the rules of a hall on one machine."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from guildhall.host.door import Door, DoorConfig
+from guildhall.kernel.rules import Rules
+from guildhall.log.errors import LogUnavailable
+from guildhall.log.port import Log
+from guildhall.readmodel.child import RedisChild
+from guildhall.readmodel.connection import open_redis
+from guildhall.telemetry import logs
+from services.projection.service import Projection
+from services.views.page_tokens import hall_key
+from services.views.service import Views, add_services
+from services.views.watch import WatchLimits
+
+_TRY_AGAIN_SECONDS = 1.0
+
+_log = logs.get("read_side")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSideConfig(DoorConfig):
+    """A process of the read side."""
+
+    games: Sequence[Rules]
+    open_log: Callable[[], Log]
+    redis: str
+    """The address of the Redis that holds the read models."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewsConfig(ReadSideConfig):
+    """A process that serves views."""
+
+    watching: WatchLimits = field(default_factory=WatchLimits)
+
+
+class ViewsProcess:
+    """Serves views of some games. Any number of them may run."""
+
+    def __init__(self, config: ViewsConfig) -> None:
+        self.config = config
+        self.port = 0
+        self.draining = asyncio.Event()
+        self._door: Door | None = None
+        self._log: Log | None = None
+        self._redis: Redis | None = None
+        self._views: Views | None = None
+
+    async def start(self) -> None:
+        """Listen once log and Redis are there. Raises OSError, ValueError, `LogError`, BadPack, PortTaken."""
+        config = self.config
+        door = self._door = Door(config)
+        self.port = door.bind()
+        log = self._log = config.open_log()
+        self._redis = open_redis(config.redis)
+        views = self._views = Views(config.games, self._redis, config.watching)
+        await until_reached(lambda: views.open(log))
+        names = add_services(views, door.server, door.gate, hall_key(door.key))
+        await door.server.start(not_ready=["", *names])
+        await until_reached(views.start)
+        for name in ["", *names]:
+            await door.server.set_serving(name, True)
+
+    async def stop(self) -> None:
+        """Take nothing more, end streams with a hint to resume, answer what is open."""
+        if self._door is not None:
+            await self._door.server.refuse()
+        if self._views is not None:
+            self._views.close()
+        if self._door is not None:
+            await self._door.server.stop(self.config.drain_seconds)
+        if self._views is not None:
+            await self._views.stop()
+        await _close(self._redis, self._log)
+
+
+class ProjectionProcess:
+    """Folds some games into read models. Several may run: one works on a partition, the others stand by."""
+
+    def __init__(self, config: ReadSideConfig) -> None:
+        self.config = config
+        self.port = 0
+        self.draining = asyncio.Event()
+        self.failure: BaseException | None = None
+        """Why it cannot go on: then it drains by itself."""
+        self._door: Door | None = None
+        self._log: Log | None = None
+        self._redis: Redis | None = None
+        self._projection: Projection | None = None
+        self._watching: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begin. Health says SERVING once the models have what was in the log then.
+
+        Raises OSError, ValueError, `LogError`, BadPack, PortTaken.
+        """
+        config = self.config
+        door = self._door = Door(config)
+        self.port = door.bind()
+        log = self._log = config.open_log()
+        self._redis = open_redis(config.redis)
+        projection = self._projection = Projection(config.games, log, self._redis)
+        await door.server.start(not_ready=[""])
+        await until_reached(projection.start)
+        self._watching = [asyncio.create_task(self._tell_ready()), asyncio.create_task(self._tell_failed())]
+
+    async def _tell_ready(self) -> None:
+        assert self._door is not None and self._projection is not None
+        await self._projection.level()
+        await self._door.server.set_serving("", True)
+        _log.info("the read models are level with the log")
+
+    async def _tell_failed(self) -> None:
+        assert self._projection is not None
+        try:
+            await self._projection.failed()
+        except Exception as error:
+            _log.error("the projection cannot go on", exc_info=error)
+            self.failure = error
+        self.draining.set()
+
+    async def stop(self) -> None:
+        """End all work; what was begun is applied whole or not at all."""
+        for task in self._watching:
+            task.cancel()
+        await asyncio.gather(*self._watching, return_exceptions=True)
+        if self._door is not None:
+            await self._door.server.refuse()
+        if self._projection is not None:
+            await self._projection.close()
+        if self._door is not None:
+            await self._door.server.stop(self.config.drain_seconds)
+        await _close(self._redis, self._log)
+
+
+class OneMachine:
+    """Projection and views in the process of a hall, with a Redis of its own that lives and dies with it.
+
+    That Redis stores nothing: at each start the read models are built from the log again.
+    """
+
+    def __init__(self, games: Sequence[Rules], watching: WatchLimits | None = None) -> None:
+        self._games = games
+        self._watching = watching
+        self._directory: Path | None = None
+        self.child: RedisChild | None = None
+        self.views: Views | None = None
+        self.projection: Projection | None = None
+        self._redis: Redis | None = None
+
+    async def open(self, log: Log) -> None:
+        """Start Redis and take up the log. Raises NoRedis, OSError, `LogError`, BadPack."""
+        # Its socket lies in a directory that nobody else may enter, and has a short name wherever the data is.
+        self._directory = Path(tempfile.mkdtemp(prefix="guildhall-"))
+        self.child = RedisChild(self._directory)
+        await self.child.start()
+        self._redis = open_redis(self.child.url)
+        self.projection = Projection(self._games, log, self._redis)
+        self.views = Views(self._games, self._redis, self._watching)
+        await self.views.open(log)
+
+    def add_to(self, door: Door) -> Sequence[str]:
+        """Add the services; their names."""
+        assert self.views is not None
+        return add_services(self.views, door.server, door.gate, hall_key(door.key))
+
+    async def start(self) -> None:
+        """Returns when the models have what was in the log. Raises RedisError, `LogError`."""
+        assert self.projection is not None and self.views is not None
+        await self.projection.start()
+        await self.projection.level()
+        await self.views.start()
+
+    def close(self) -> None:
+        """Take no more requests, and end the open streams."""
+        if self.views is not None:
+            self.views.close()
+
+    async def stop(self) -> None:
+        """End everything, Redis last."""
+        if self.views is not None:
+            await self.views.stop()
+        if self.projection is not None:
+            await self.projection.close()
+        if self._redis is not None:
+            await self._redis.aclose()
+        if self.child is not None:
+            await self.child.stop()
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+async def until_reached(work: Callable[[], Awaitable[None]]) -> None:
+    """Do it, again and again while log or Redis cannot be reached. Raises whatever else it does."""
+    while True:
+        try:
+            return await work()
+        except (LogUnavailable, RedisError, ConnectionError, TimeoutError) as error:
+            _log.warning("log or Redis can't be reached; trying again", why=str(error))
+            await asyncio.sleep(_TRY_AGAIN_SECONDS)
+
+
+async def _close(redis: Redis | None, log: Log | None) -> None:
+    if redis is not None:
+        await redis.aclose()
+    if log is not None:
+        await log.close()

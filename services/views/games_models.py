@@ -1,0 +1,146 @@
+"""Which games a caller may see, by the read models of every game."""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from redis.exceptions import RedisError
+
+from guildhall.host.failures import log_failed, not_found
+from guildhall.kernel.rules import Rules
+from guildhall.log.errors import LogError
+from guildhall.log.port import EventsTopic, partition_of
+from guildhall.readmodel import records
+from guildhall.readmodel.keys import Keys
+from guildhall.readmodel.records import Progress, Summary
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
+from services.views.news import News
+from services.views.reads import RedisReadSide, unavailable
+
+_ASK_AGAIN_SECONDS = 0.01
+
+
+class GameModels(Protocol):
+    """The read models of one game."""
+
+    @property
+    def rules(self) -> Rules: ...
+    @property
+    def topic(self) -> EventsTopic: ...
+    @property
+    def news(self) -> News: ...
+    @property
+    def reads(self) -> RedisReadSide: ...
+
+
+def partitions(models: GameModels) -> list[Keys]:
+    """The keys of every partition, as they are read now."""
+    return [models.news.keys(number) for number in range(models.news.partitions)]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A game that the caller may see, as lists show it."""
+
+    game: str
+    summary: Summary
+
+
+def chosen(models: Mapping[str, GameModels], names: Iterable[str]) -> dict[str, GameModels]:
+    """The games of these names; none: all. Raises Failure INVALID_GAME."""
+    wanted = set(names)
+    if unknown := sorted(wanted - models.keys()):
+        raise Failure("INVALID_GAME", f"This hall does not serve a game {unknown[0]!r}.", field="games")
+    return {name: of for name, of in sorted(models.items()) if not wanted or name in wanted}
+
+
+def viewers(caller: Caller, *, mine: bool) -> list[str | None]:
+    """Whose listings have what the caller may see: its own, and everybody's (None). Raises Failure MISSING_SCOPE."""
+    if mine or "spectate" not in caller.scopes:
+        caller.require("play")
+    whose: list[str | None] = [caller.subject] if "play" in caller.scopes else []
+    return whose if mine or "spectate" not in caller.scopes else [*whose, None]
+
+
+async def find(models: Mapping[str, GameModels], game_id: str, caller: Caller, seconds: float) -> GameModels:
+    """The game's models, if the caller may see it. One that is not there is waited for, for so long, until the models
+    have everything that was in the log when this was asked.
+
+    Only listings are asked that hold nothing but what the caller may see: so a game that it may not see takes the same
+    way, and the same time, as one that is not there. Raises Failure GAME_NOT_FOUND, MISSING_SCOPE,
+    READ_MODELS_UNAVAILABLE.
+    """
+    whose = viewers(caller, mine=False)
+    try:
+        found = await _listed(models, game_id, whose)
+        if found is None:
+            await asyncio.gather(*(_caught_up(of, game_id, seconds) for of in models.values()))
+            found = await _listed(models, game_id, whose)
+    except (RedisError, OSError) as error:
+        raise unavailable(error) from error
+    if found is None:
+        raise not_found()
+    return found
+
+
+async def _listed(models: Mapping[str, GameModels], game_id: str, whose: Sequence[str | None]) -> GameModels | None:
+    for of in models.values():
+        keys = of.news.keys_of(game_id)
+        async with of.news.redis.pipeline(transaction=False) as at_once:
+            for viewer in whose:
+                at_once.zscore(keys.games(viewer), game_id)
+            if any(score is not None for score in await at_once.execute()):
+                return of
+    return None
+
+
+async def _caught_up(of: GameModels, game_id: str, seconds: float) -> None:
+    """Wait until the models of the partition where the game would be have what is in the log now."""
+    until = time.monotonic() + seconds
+    number = partition_of(game_id, of.topic.partitions)
+    try:
+        end = await of.topic.end_offset(number)
+    except LogError as error:
+        raise log_failed(error) from error
+    while True:
+        stored = await of.news.redis.get(of.news.keys(number).position)
+        have = records.decode(stored, Progress).next_offset if stored is not None else 0
+        if have >= end:
+            return
+        if time.monotonic() >= until:
+            raise Failure("READ_MODELS_UNAVAILABLE", "The views are behind the games; ask again.")
+        await asyncio.sleep(_ASK_AGAIN_SECONDS)
+
+
+async def shown(
+    models: Mapping[str, GameModels], wanted: Sequence[tuple[str, str]], caller: Caller
+) -> list[Shown | None]:
+    """The summaries of (game, id) pairs; None where the models have none, or the caller may not see it.
+
+    Raises Failure READ_MODELS_UNAVAILABLE.
+    """
+    if not wanted:
+        return []
+    redis = next(iter(models.values())).news.redis
+    try:
+        async with redis.pipeline(transaction=False) as at_once:
+            for game, game_id in wanted:
+                at_once.get(models[game].news.keys_of(game_id).summary(game_id))
+            answers: list[Any] = await at_once.execute()
+    except (RedisError, OSError) as error:
+        raise unavailable(error) from error
+    found: list[Shown | None] = []
+    for (game, _), stored in zip(wanted, answers, strict=True):
+        summary = records.decode(stored, Summary) if stored is not None else None
+        seen = summary is not None and _may_see(summary, caller)
+        found.append(Shown(game, summary) if summary is not None and seen else None)
+    return found
+
+
+def _may_see(summary: Summary, caller: Caller) -> bool:
+    if caller.subject in summary.subjects and "play" in caller.scopes:
+        return True
+    return summary.spectators and "spectate" in caller.scopes

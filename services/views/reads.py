@@ -1,0 +1,270 @@
+"""What views are made from: the read models in Redis, and the log for what the models keep no more."""
+
+import asyncio
+import struct
+import time
+import zlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+from redis.exceptions import RedisError
+
+from guildhall.host.failures import log_failed, not_found, quarantined
+from guildhall.host.history import CHUNK, History
+from guildhall.kernel.fold import Unfoldable, follow
+from guildhall.kernel.game import Game, restore
+from guildhall.kernel.rules import Rules
+from guildhall.log.errors import BadValue, LogError, LogUnreadable
+from guildhall.log.port import EventsTopic, partition_of
+from guildhall.readmodel import records
+from guildhall.readmodel.records import STATE_EVERY, Progress
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
+from guildhall.telemetry import logs
+from services.views.live_games import HASH_BYTES, LiveGame, LiveGames, Watcher, feed, newest_version
+from services.views.news import News
+
+_ASK_AGAIN_SECONDS = 0.005
+
+_log = logs.get("views")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A game that the caller may see: from its seat, or as a spectator (None)."""
+
+    live: LiveGame
+    seat: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A version's record."""
+
+    version: int
+    body: bytes
+    hash: bytes
+    folds: bool
+    """Whether it could be folded. What another one tells must not be shown: who may see it is as doubtful as the rest.
+    """
+
+
+class RedisReadSide:
+    """Reads of one game's games."""
+
+    def __init__(self, rules: Rules, topic: EventsTopic, news: News, games: LiveGames) -> None:
+        self._rules = rules
+        self._topic = topic
+        self._news = news
+        self._games = games
+        self._history = History(rules, topic)
+
+    # --- who may see what
+
+    async def visible(self, game_id: str, caller: Caller, seconds: float = 0.0) -> Seen:
+        """The game, if the caller may see it. A game that is not in the models, or stands still there, is waited for,
+        for so long, until they have everything that was in the log when this was asked.
+
+        Raises Failure GAME_NOT_FOUND (also for a stranger), MISSING_SCOPE, GAME_QUARANTINED, READ_MODELS_UNAVAILABLE.
+        """
+        until = time.monotonic() + seconds
+        try:
+            live = await self._games.get(game_id)
+            if live is None or live.failed is not None:
+                await self._level(game_id, until)
+                live = await self._games.get(game_id)
+                if live is None:
+                    return await self._standing_still(game_id, caller)
+            seat = live.game.seat_of(caller.subject)
+            if seat is None and not _may_look_on(live.game, caller):
+                # As late as the answer about a game that is not there.
+                await self._level(game_id, until)
+                raise not_found()
+        except (RedisError, OSError) as error:
+            raise unavailable(error) from error
+        if seat is not None:
+            caller.require("play")
+        if live.failed is not None:
+            raise live.failed
+        return Seen(live, seat)
+
+    async def _standing_still(self, game_id: str, caller: Caller) -> Seen:
+        """Raises what is told of a game that the models cannot show: nothing, to whoever may not see it."""
+        keys = self._news.keys_of(game_id)
+        stored = await self._news.redis.get(keys.summary(game_id))
+        if stored is None:
+            raise not_found()
+        summary = records.decode(stored, records.Summary)
+        if caller.subject in summary.subjects:
+            caller.require("play")
+        elif not summary.spectators or "spectate" not in caller.scopes:
+            raise not_found()
+        raise quarantined()
+
+    async def _level(self, game_id: str, until: float) -> None:
+        """Returns when the models of the game's partition have everything that is in the log now.
+
+        Raises RedisError, Failure READ_MODELS_UNAVAILABLE.
+        """
+        partition = partition_of(game_id, self._topic.partitions)
+        try:
+            end = await self._topic.end_offset(partition)
+        except LogError as error:
+            raise log_failed(error) from error
+        while not await self._have(partition, end):
+            if time.monotonic() >= until:
+                raise Failure("READ_MODELS_UNAVAILABLE", "The views are behind the games; ask again.")
+            await asyncio.sleep(_ASK_AGAIN_SECONDS)
+
+    async def _have(self, partition: int, end: int) -> bool:
+        stored = await self._news.redis.get(self._news.keys(partition).position)
+        if stored is None:
+            return end == 0
+        return records.decode(stored, Progress).next_offset >= end
+
+    # --- states
+
+    async def newest(self, seen: Seen, min_version: int, seconds: float) -> Game:
+        """The newest state, at least `min_version` if that comes within so many seconds; not to be changed, and valid
+        until the caller awaits. Raises Failure.
+        """
+        live = seen.live
+        if live.game.version < min_version and live.game.ended is None:
+            await live.reach(min_version, seconds)
+        if live.failed is not None:
+            raise live.failed
+        if live.game.version < min_version:
+            detail = {"version": str(live.game.version)}
+            raise Failure("VERSION_OUT_OF_RANGE", f"The game ended at version {live.game.version}.", detail)
+        return live.game
+
+    async def having(self, seen: Seen, version: int, seconds: float, field: str) -> Game:
+        """The newest state, with a version that somebody names: one that is in the log is waited for. As `newest`.
+
+        Raises Failure VERSION_OUT_OF_RANGE, which names the request's field.
+        """
+        live = seen.live
+        if live.game.version < version and live.game.ended is None:
+            try:
+                await self._level(live.game_id, time.monotonic() + seconds)
+                there = await newest_version(self._news.redis, self._news.keys_of(live.game_id), live.game_id)
+            except (RedisError, OSError) as error:
+                raise unavailable(error) from error
+            if there >= version:
+                await live.reach(version, seconds)
+        if live.failed is not None:
+            raise live.failed
+        if live.game.version < version:
+            newest = live.game.version
+            told = f"The game has versions 1 to {newest}."
+            raise Failure("VERSION_OUT_OF_RANGE", told, {"version": str(newest)}, field)
+        return live.game
+
+    async def at(self, seen: Seen, version: int) -> Game:
+        """The state at a version that exists; the caller's own. Raises Failure."""
+        keys, game_id = self._news.keys_of(seen.live.game_id), seen.live.game_id
+        step = version - version % STATE_EVERY
+        game: Game | None = None
+        try:
+            stored = await self._news.redis.hget(keys.states(game_id), str(step)) if step else None
+            if stored is not None:
+                game = restore(self._rules, zlib.decompress(records.raw(stored)))
+        except (ValueError, zlib.error) as error:
+            _log.warning("stored state cannot be read", game_id=game_id, version=step, error=str(error))
+        except (RedisError, OSError) as error:
+            raise unavailable(error) from error
+        first = game.version + 1 if game is not None else 1
+        whole = game.version if game is not None else 0
+        async for state, _ in self.states(seen, game, first, version):
+            game, whole = state, state.version
+        if game is None or whole != version:
+            raise quarantined()
+        return game
+
+    async def records(self, seen: Seen, first: int, last: int) -> list[Recorded]:
+        """The versions `first` to `last`, which exist. Raises Failure."""
+        game_id = seen.live.game_id
+        keys = self._news.keys_of(game_id)
+        versions = list(range(first, last + 1))
+        if not versions:
+            return []
+        try:
+            fed = dict(zip(versions, await feed(self._news.redis, keys, game_id, versions), strict=True))
+            missing = [version for version in versions if fed[version] is None]
+            index = b""
+            if missing:
+                bounds = 8 * (missing[0] - 1), 8 * missing[-1] - 1
+                index = records.raw(await self._news.redis.getrange(keys.offsets(game_id), *bounds))
+        except (RedisError, OSError) as error:
+            raise unavailable(error) from error
+        offsets = _offsets(index, missing)
+        older = dict(zip(missing, await self._from_log(game_id, offsets), strict=True))
+        folds = {version for version, offset in zip(missing, offsets, strict=True) if offset >= 0}
+        found = []
+        for version in versions:
+            record = fed[version]
+            if record is not None:
+                found.append(Recorded(version, record[HASH_BYTES:], record[:HASH_BYTES], True))
+            else:
+                found.append(Recorded(version, *older[version], version in folds))
+        return found
+
+    async def _from_log(self, game_id: str, offsets: list[int]) -> list[tuple[bytes, bytes]]:
+        partition = partition_of(game_id, self._topic.partitions)
+        try:
+            return await self._history.records(partition, game_id, offsets)
+        except (BadValue, LogUnreadable) as error:
+            _log.error("earlier versions unreadable", game_id=game_id, exc_info=error)
+            raise quarantined() from error
+        except LogError as error:
+            raise log_failed(error) from error
+
+    async def states(self, seen: Seen, game: Game | None, first: int, last: int) -> AsyncIterator[tuple[Game, bytes]]:
+        """Each version of `first` to `last` with its record's body, folded on `game`, the state before `first`.
+
+        Versions that cannot be folded are left out, where an operator's record has put the game back behind them.
+        """
+        for begin in range(first, last + 1, CHUNK):
+            for record in await self.records(seen, begin, min(last, begin + CHUNK - 1)):
+                try:
+                    game, _ = follow(self._rules, game, record.version, record.body, record.hash)
+                except Unfoldable as error:
+                    _log.error("earlier versions unreadable", game_id=seen.live.game_id, exc_info=error)
+                    raise quarantined() from error
+                if not game.lost:
+                    yield game, record.body
+
+    # --- watching
+
+    def subscribe(self, seen: Seen, watcher: Watcher) -> Callable[[], None]:
+        """Tell `watcher` every version from now on, while the game stands at it. Returns how to end that.
+
+        Raises Failure where no more versions will come from here.
+        """
+        if seen.live.failed is not None:
+            raise seen.live.failed
+        watchers = seen.live.watchers
+        watchers.add(watcher)
+        return lambda: watchers.discard(watcher)
+
+
+def _offsets(index: bytes, versions: list[int]) -> list[int]:
+    """Where these versions are, of an index that begins with the first; the complement, of one that cannot be folded.
+
+    Raises Failure READ_MODELS_UNAVAILABLE where the index lacks one: the models are being built.
+    """
+    known = dict(enumerate(struct.unpack(f">{len(index) // 8}q", index[: len(index) // 8 * 8]), *versions[:1]))
+    # At 0 there is a claim: nothing was put there yet.
+    if not all(known.get(version) for version in versions):
+        raise Failure("READ_MODELS_UNAVAILABLE", "The views are being built; ask again.")
+    return [known[version] for version in versions]
+
+
+def _may_look_on(game: Game, caller: Caller) -> bool:
+    return game.created.spectators and "spectate" in caller.scopes
+
+
+def unavailable(error: Exception) -> Failure:
+    """Redis cannot be reached."""
+    _log.warning("read models unavailable", error=str(error))
+    return Failure("READ_MODELS_UNAVAILABLE", "The views cannot be read now; ask again.")

@@ -1,0 +1,174 @@
+"""Games with records that cannot be folded: they stand still alone, and go on when they are put right."""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator
+from random import Random
+
+import pytest
+from redis.asyncio import Redis
+
+from guildhall.log.memory import MemoryBroker
+from guildhall.log.port import Entry, Log, ProducerRecord, partition_of
+from guildhall.log.values import encode_entry
+from guildhall.readmodel import records
+from guildhall.readmodel.keys import Keys
+from guildhall.readmodel.records import Stopped, Summary
+from services.projection.service import Projection
+from services.projection.whole_game import read
+from tests.kernel.tiny.game import RULES
+from tests.readmodel.played import Table
+from tests.readmodel.test_projection import PARTITIONS, caught_up
+
+
+@pytest.fixture
+def log() -> Log:
+    return MemoryBroker().log()
+
+
+@pytest.fixture
+async def table(log: Log) -> Table:
+    return Table(await log.events(f"guildhall.{RULES.game}.events", PARTITIONS), Random(6))
+
+
+@pytest.fixture
+async def projection(log: Log, redis: Redis) -> AsyncIterator[Projection]:
+    running = Projection([RULES], log, redis)
+    await running.start()
+    yield running
+    await running.close()
+
+
+def keys_of(game_id: str) -> Keys:
+    return Keys(RULES.game, partition_of(game_id, PARTITIONS))
+
+
+async def stopped(redis: Redis, game_id: str) -> Stopped | None:
+    stored = await redis.hget(keys_of(game_id).stopped, game_id)
+    return records.decode(stored, Stopped) if stored is not None else None
+
+
+async def goes_on(redis: Redis, game_id: str) -> None:
+    async with asyncio.timeout(10):
+        while await stopped(redis, game_id) is not None:
+            await asyncio.sleep(0.01)
+
+
+async def told_anew(redis: Redis, game_id: str) -> int:
+    """How often the news said that whoever follows the game has to look at it anew."""
+    news = await redis.xrange(keys_of(game_id).news)
+    return sum(fields[b"g"] == game_id.encode() and fields[b"v"] == b"0" for _, fields in news)
+
+
+async def begun(table: Table, steps: int = 6) -> str:
+    game_id = await table.create()
+    while table.games[game_id].version < steps:
+        await table.step(game_id)
+    return game_id
+
+
+async def test_an_operator_puts_a_game_back_behind_a_record_that_cannot_be_folded(
+    redis: Redis, table: Table, projection: Projection
+) -> None:
+    game_id = await begun(table)
+    last = table.games[game_id].version
+    await table.spoil(game_id)
+    await table.spoil(game_id)
+    await table.play(2, 20)
+    await caught_up(redis, table.topic)
+    stop = await stopped(redis, game_id)
+    assert stop is not None and (stop.seq, stop.last_seq) == (last + 1, last + 2)
+    summary = records.decode(await redis.get(keys_of(game_id).summary(game_id)), Summary)
+    assert summary.stopped and summary.version == last
+    assert await told_anew(redis, game_id) == 1
+    await table.put_back(game_id, last - 2)
+    await goes_on(redis, game_id)
+    assert await told_anew(redis, game_id) == 2
+    await table.step(game_id)
+    await caught_up(redis, table.topic)
+    game = table.games[game_id]
+    _, [models] = await read(redis, keys_of(game_id), [game_id])
+    assert models.version == game.version == last + 5
+    assert models.snapshot == table.snapshots[game_id][-1]
+    assert models.summary is not None and not models.summary.stopped
+    offsets = struct.unpack(f">{game.version}q", models.offsets)
+    assert [version for version, offset in enumerate(offsets, 1) if offset < 0] == [last + 1, last + 2]
+    for version, offset in enumerate(offsets, 1):
+        [record] = await table.topic.read(keys_of(game_id).partition, max(offset, ~offset), 1)
+        assert table.bodies[game_id][version - 1][32:] in record.value
+    # The feed has no gap: it begins behind what cannot be folded.
+    assert models.feed == {version: table.bodies[game_id][version - 1] for version in range(last + 3, last + 6)}
+
+
+async def test_a_game_that_stops_again_keeps_its_place_in_the_log(
+    log: Log, redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upgrade that knows one more event, but not all: whatever comes later is not taken for void."""
+    from services.projection import games, whole_game
+
+    game_id = await begun(table, 9)
+    unknown = {3, 7}
+
+    def old_code(of: object) -> object:
+        def fold(rules: object, game: object, *record: object) -> object:
+            body = record[-2]
+            if any(body == table.bodies[game_id][version - 1][32:] for version in unknown):
+                raise games.Unfoldable("event of an unknown type")
+            return of(rules, game, *record)  # type: ignore[operator]
+
+        return fold
+
+    monkeypatch.setattr(games, "fold", old_code(games.fold))
+    monkeypatch.setattr(whole_game, "follow", _never_over(old_code(whole_game.follow)))
+    for last_seq, stops_at in ((9, 3), (11, 7), (13, None)):
+        projection = Projection([RULES], log, redis)
+        await projection.start()
+        while table.games[game_id].version < last_seq:
+            await table.step(game_id)
+        await caught_up(redis, table.topic)
+        if stops_at is None:
+            await goes_on(redis, game_id)
+            _, [models] = await read(redis, keys_of(game_id), [game_id])
+            assert models.snapshot == table.snapshots[game_id][-1]
+        else:
+            async with asyncio.timeout(10):
+                stop = await stopped(redis, game_id)
+                while stop is None or (stop.seq, stop.last_seq) != (stops_at, last_seq):
+                    await asyncio.sleep(0.01)
+                    stop = await stopped(redis, game_id)
+            unknown.discard(stops_at)
+        await projection.close()
+
+
+def _never_over(follow: object) -> object:
+    """`follow` of code that does not know an event: the game is lost from there on."""
+
+    def lost(rules: object, game: object, seq: object, body: object, digest: object) -> object:
+        from guildhall.kernel import fold as kernel
+        from services.projection import games
+
+        try:
+            return follow(rules, game, seq, body, digest)  # type: ignore[operator]
+        except games.Unfoldable as error:
+            game.lost = game.lost or str(error)  # type: ignore[attr-defined]
+            kernel._pass_over(rules, game, seq, body, digest)  # type: ignore[arg-type]
+            return game, []
+
+    return lost
+
+
+async def test_a_game_whose_first_record_cannot_be_folded_stops_alone(
+    redis: Redis, table: Table, projection: Projection
+) -> None:
+    name = "broken-from-the-start"
+    partition = partition_of(name, PARTITIONS)
+    claim = await table.claim(partition)
+    value = encode_entry(Entry(claim, bytes(32), b"no record", 1))
+    await table.topic.append(partition, [ProducerRecord(name, value)])
+    await table.play(4, 40)
+    await caught_up(redis, table.topic)
+    stop = await stopped(redis, name)
+    assert stop is not None and stop.seq == 1
+    for other, game in table.games.items():
+        _, [models] = await read(redis, keys_of(other), [other])
+        assert models.version == game.version
