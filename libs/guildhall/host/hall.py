@@ -14,7 +14,7 @@ from typing import TypeVar
 from guildhall.host import operations, packs
 from guildhall.host.failures import shutting_down
 from guildhall.host.game_host import GameHost
-from guildhall.host.membership import Alone, Membership
+from guildhall.host.membership import Alone, Host, Membership
 from guildhall.host.messages import Messages
 from guildhall.host.operations import OPERATIONS_SERVICE, OperationsService
 from guildhall.host.owners import Owners
@@ -47,9 +47,9 @@ T = TypeVar("T")
 _log = logs.get("hall")
 
 
-def alone(host: GameHost, log: Log) -> Membership:
+def alone(host: Host, partitions: int, log: Log) -> Membership:
     """This hall is to own everything."""
-    return Alone(host, host.store.events.partitions)
+    return Alone(host, partitions)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class HallConfig:
     keys: Keys | None = None
     open_log: Callable[[Path], Log] = open_sqlite
     """Opens the log, given the file that a hall on one machine keeps it in."""
-    join: Callable[[GameHost, Log], Membership] = alone
+    join: Callable[[Host, int, Log], Membership] = alone
     """Who tells a host what to own."""
     one_of_several: bool = False
     """Whether other processes serve the same games. Then a start waits for a log that can't be reached, and ends before
@@ -137,10 +137,10 @@ class Hall:
             await self._server.set_serving(me.instance, True)
             self._telling = asyncio.get_running_loop().create_task(self._tell_health())
             for host in self.hosts.values():
-                await host.join(config.join(host, self._log))
+                await host.holdings.join(config.join(host.holdings, host.store.events.partitions, self._log))
             if not config.one_of_several:
                 for host in self.hosts.values():
-                    await host.claimed()
+                    await host.holdings.claimed()
                 await self._tell_health_once()
         except BaseException:
             if self._server is not None:
@@ -185,15 +185,15 @@ class Hall:
         assert self._server is not None
         for game, names in self._names.items():
             for name in names:
-                await self._server.set_serving(name, self.hosts[game].ready)
-        await self._server.set_serving("", all(host.ready for host in self.hosts.values()))
+                await self._server.set_serving(name, self.hosts[game].holdings.ready)
+        await self._server.set_serving("", all(host.holdings.ready for host in self.hosts.values()))
 
     async def stop(self) -> None:
         """Drain: hand over, take nothing more, end streams, let what is in flight become known, store states."""
         if self._server is not None:
             await self._server.refuse()
         if self.config.one_of_several:
-            await asyncio.gather(*(host.hand_over(HAND_OVER_SECONDS) for host in self.hosts.values()))
+            await asyncio.gather(*(host.holdings.hand_over(HAND_OVER_SECONDS) for host in self.hosts.values()))
         for service in self._services:
             service.close()
         if self._forwarder is not None:
@@ -208,7 +208,7 @@ class Hall:
         seconds = self.config.drain_seconds
         # Others wait for what this one leaves; a hall that is alone is waited for by nobody.
         store_seconds = min(seconds, self.config.store_seconds) if self.config.one_of_several else seconds
-        await asyncio.gather(*(host.stop(seconds, store_seconds) for host in self.hosts.values()))
+        await asyncio.gather(*(host.holdings.stop(seconds, store_seconds) for host in self.hosts.values()))
         if self._owners is not None:
             await self._owners.stop()
         if self._forwarder is not None:
