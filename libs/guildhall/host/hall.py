@@ -9,11 +9,15 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from google.protobuf.descriptor import ServiceDescriptor
 
 from guildhall.host import operations, packs
 from guildhall.host.failures import shutting_down
 from guildhall.host.game_host import GameHost
+from guildhall.host.holdings import Holdings
 from guildhall.host.membership import Alone, Host, Membership
 from guildhall.host.messages import Messages
 from guildhall.host.operations import OPERATIONS_SERVICE, OperationsService
@@ -53,6 +57,41 @@ def alone(host: Host, partitions: int, log: Log) -> Membership:
 
 
 @dataclass(frozen=True)
+class Foundation:
+    """What a process of the hall is built on, for what is housed in it beside games."""
+
+    log: Log
+    me: Claim
+    owners: Owners
+    key: Ed25519PrivateKey
+    """The hall's own."""
+    on_change: Callable[[], None]
+    """To be called whenever it may have become ready, or ceased to be."""
+
+
+class Housed(Protocol):
+    """Something beside games that is owned by claims on the same log, as games are: matchmaking."""
+
+    service: ServiceDescriptor
+    servicer: Any
+    holdings: Holdings[Any]
+    partitions: int
+    """Of its topics, after `open`."""
+
+    async def open(self) -> None:
+        """Open its topics. Raises `LogError`."""
+        ...
+
+    def close(self) -> None:
+        """Take no more requests, and end the open streams."""
+        ...
+
+    async def stop(self) -> None:
+        """End what else it does."""
+        ...
+
+
+@dataclass(frozen=True)
 class HallConfig:
     """A process of the hall. `port` 0 takes any free one; `keys` None trusts the hall's own key alone."""
 
@@ -72,6 +111,8 @@ class HallConfig:
     """Whether other processes serve the same games. Then a start waits for a log that can't be reached, and ends before
     anything is claimed; a hall that is alone fails where that fails.
     """
+    housed: Callable[[Foundation], Housed] | None = None
+    """What else is served, beside the games."""
     limits: Limits = field(default_factory=Limits)
     watching: WatchLimits = field(default_factory=WatchLimits)
     upkeep: Upkeep = field(default_factory=Upkeep)
@@ -96,7 +137,9 @@ class Hall:
         self.draining = asyncio.Event()
         """Set when an operator asks this process to drain."""
         self._services: list[RulesService | ViewService | OperationsService] = []
-        self._names: dict[str, list[str]] = {}
+        self._names: list[tuple[Holdings[Any], list[str]]] = []
+        """What is owned, with the services whose health tells of it."""
+        self._housed: Housed | None = None
         self._forwarder: Forwarder | None = None
         self._owners: Owners | None = None
         self._log: Log | None = None
@@ -114,7 +157,7 @@ class Hall:
         self.key_id = key_id(key.public_key())
         keys = config.keys or FixedKeys({self.key_id: key.public_key()})
         meter = Meter(config.limits)
-        gate = Gate(Authenticator(keys), meter)
+        gate = Gate(Authenticator(keys, key.public_key()), meter)
         if config.metrics_port is not None:
             metrics.serve(config.metrics_port, config.address)
         log = self._log = config.open_log(config.data / LOG_FILE)
@@ -129,24 +172,37 @@ class Hall:
             self._forwarder = Forwarder(self._owners)
             for rules in config.games:
                 await self._add(rules, me, gate, meter)
+            if config.housed is not None:
+                foundation = Foundation(log, me, self._owners, key, self._ready_changed.set)
+                housed = self._housed = config.housed(foundation)
+                await self._reached(housed.open)
+                self._server.add(housed.service, housed.servicer, gate, self._forwarder)
+                self._names.append((housed.holdings, [housed.service.full_name]))
             service = OperationsService(self.hosts, self._log, me, self.draining.set, self._owners.of)
             self._server.add(OPERATIONS_SERVICE, service, gate, self._forwarder)
             self._services.append(service)
-            await self._server.start(not_ready=["", *(name for names in self._names.values() for name in names)])
+            await self._server.start(not_ready=["", *(name for _, names in self._names for name in names)])
             # By this whoever looks after this instance knows that it is there.
             await self._server.set_serving(me.instance, True)
             self._telling = asyncio.get_running_loop().create_task(self._tell_health())
             for host in self.hosts.values():
-                await host.holdings.join(config.join(host.holdings, host.store.events.partitions, self._log))
+                await host.holdings.join(config.join(host.holdings, host.store.events.partitions, log))
+            if self._housed is not None:
+                joined = config.join(self._housed.holdings, self._housed.partitions, log)
+                await self._housed.holdings.join(joined)
             if not config.one_of_several:
-                for host in self.hosts.values():
-                    await host.holdings.claimed()
+                for holdings in self._holdings:
+                    await holdings.claimed()
                 await self._tell_health_once()
         except BaseException:
             if self._server is not None:
                 await self._server.stop(0.0)
             await self._close()
             raise
+
+    @property
+    def _holdings(self) -> list[Holdings[Any]]:
+        return [holdings for holdings, _ in self._names]
 
     async def _reached(self, work: Callable[[], Awaitable[T]]) -> T:
         """What the work gives. Raises LogError; a log that can't be reached is waited for by one of several."""
@@ -171,7 +227,7 @@ class Hall:
         views = ViewService(reads, messages, self.config.watching)
         self._server.add(messages.rules_service, play, gate, self._forwarder)
         self._server.add(messages.view_service, views, gate, self._forwarder)
-        self._names[rules.game] = [messages.rules_service.full_name, messages.view_service.full_name]
+        self._names.append((host.holdings, [messages.rules_service.full_name, messages.view_service.full_name]))
         self._services += [play, views]
 
     async def _tell_health(self) -> None:
@@ -183,19 +239,21 @@ class Hall:
     async def _tell_health_once(self) -> None:
         """Health of each game: whether this instance has folded what it owns. "" is the health of the whole server."""
         assert self._server is not None
-        for game, names in self._names.items():
+        for holdings, names in self._names:
             for name in names:
-                await self._server.set_serving(name, self.hosts[game].holdings.ready)
-        await self._server.set_serving("", all(host.holdings.ready for host in self.hosts.values()))
+                await self._server.set_serving(name, holdings.ready)
+        await self._server.set_serving("", all(holdings.ready for holdings in self._holdings))
 
     async def stop(self) -> None:
         """Drain: hand over, take nothing more, end streams, let what is in flight become known, store states."""
         if self._server is not None:
             await self._server.refuse()
         if self.config.one_of_several:
-            await asyncio.gather(*(host.holdings.hand_over(HAND_OVER_SECONDS) for host in self.hosts.values()))
+            await asyncio.gather(*(holdings.hand_over(HAND_OVER_SECONDS) for holdings in self._holdings))
         for service in self._services:
             service.close()
+        if self._housed is not None:
+            self._housed.close()
         if self._forwarder is not None:
             self._forwarder.end(shutting_down())
         if self._server is not None:
@@ -208,7 +266,9 @@ class Hall:
         seconds = self.config.drain_seconds
         # Others wait for what this one leaves; a hall that is alone is waited for by nobody.
         store_seconds = min(seconds, self.config.store_seconds) if self.config.one_of_several else seconds
-        await asyncio.gather(*(host.holdings.stop(seconds, store_seconds) for host in self.hosts.values()))
+        await asyncio.gather(*(holdings.stop(seconds, store_seconds) for holdings in self._holdings))
+        if self._housed is not None:
+            await self._housed.stop()
         if self._owners is not None:
             await self._owners.stop()
         if self._forwarder is not None:
