@@ -7,7 +7,21 @@ import typer
 
 from guildhall.telemetry import logs
 
-COMMANDS = ("serve", "play", "watch", "token", "verify", "export", "game", "owners", "log", "topics")
+COMMANDS = (
+    "serve",
+    "play",
+    "queue",
+    "table",
+    "leaderboard",
+    "watch",
+    "token",
+    "verify",
+    "export",
+    "game",
+    "owners",
+    "log",
+    "topics",
+)
 """Modules of this package, in the order of `guildhall --help`."""
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""`guildhall serve all`: the whole hall in one process. `guildhall serve rules`: one of several processes on Kafka."""
+"""`guildhall serve all`: the whole hall in one process. `serve rules|matchmaking`: one of several on Kafka."""
 
 import asyncio
 import importlib
@@ -13,16 +13,21 @@ import typer
 
 import services
 from guildhall.cli import faces
+from guildhall.cli.bots import BotsChild, serve_bots
 from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host.group import group
-from guildhall.host.hall import LOG_FILE, Hall, HallConfig, serve_all
+from guildhall.host.hall import LOG_FILE, Foundation, Hall, HallConfig, Housed, serve_all
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
 from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, public_keys
 from guildhall.telemetry import logs
+from services.matchmaking.house import HouseRules
+from services.matchmaking.process import Matchmaking
+
+ANY_ADDRESS = ("0.0.0.0", "::", "[::]")
 
 
 class LogFormat(StrEnum):
@@ -38,6 +43,8 @@ def register(app: typer.Typer) -> None:
     commands.callback()(lambda: None)
     commands.command(name="all")(serve)
     commands.command(name="rules")(serve_rules)
+    commands.command(name="matchmaking")(serve_matchmaking)
+    commands.command(name="bots")(serve_bots)
     app.add_typer(commands, name="serve")
 
 
@@ -60,10 +67,30 @@ def serve(
 ) -> None:
     """Serve every game on one port, its data in one directory; Ctrl-C drains and stops."""
     logs.configure("json" if log_format is LogFormat.JSON else "console")
+    served = games()
     config = HallConfig(
-        data=data, games=games(), address=address, port=port, metrics_port=metrics_port, keys=_keys(keys)
+        data=data,
+        games=served,
+        address=address,
+        port=port,
+        metrics_port=metrics_port,
+        keys=_keys(keys),
+        housed=matchmaking(served),
     )
-    _run(config, _welcome, f"on {data}")
+    bots = BotsChild()
+
+    def started(hall: Hall) -> None:
+        reached = "127.0.0.1" if address in ANY_ADDRESS else address
+        bots.start(f"{reached}:{hall.port}", data)
+        _welcome(hall)
+
+    _run(config, started, f"on {data}", bots.stop)
+
+
+def matchmaking(games: list[Rules]) -> Callable[[Foundation], Housed]:
+    """Matchmaking of these games, with every bot that they have."""
+    houses = [HouseRules(rules, faces.strengths(rules.game)) for rules in games]
+    return lambda foundation: Matchmaking(houses, foundation)
 
 
 def serve_rules(
@@ -95,7 +122,7 @@ def serve_rules(
     The topics must be there (guildhall topics apply); for development, on one broker, they are made.
     """
     logs.configure("json" if log_format is LogFormat.JSON else "console")
-    if advertise is None and address in ("0.0.0.0", "::", "[::]"):
+    if advertise is None and address in ANY_ADDRESS:
         raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     config = HallConfig(
@@ -113,9 +140,62 @@ def serve_rules(
     _run(config, _welcome_rules, f"on Kafka at {kafka}")
 
 
-def _run(config: HallConfig, started: Callable[[Hall], None], where: str) -> None:
+def serve_matchmaking(
+    game: Annotated[
+        list[str],
+        typer.Option(help="Game to match, such as arcane-alley; may be given again. The same for all such processes."),
+    ],
+    kafka: Annotated[
+        str, typer.Option(envvar="GUILDHALL_KAFKA_BOOTSTRAP", help="Kafka's address: host:port[,host:port…].")
+    ],
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 50054,
+    data: Annotated[Path, typer.Option(help="Directory of the hall's key, the same for all its processes.")] = (
+        DEFAULT_DATA
+    ),
+    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    advertise: Annotated[
+        str | None,
+        typer.Option(help="host:port at which the hall's other processes reach this one. Default: where it listens."),
+    ] = None,
+    log_format: Annotated[LogFormat, typer.Option(help="Log lines for people or for machines.")] = LogFormat.CONSOLE,
+    metrics_port: Annotated[int | None, typer.Option(help="Port for Prometheus; none: not served.")] = None,
+    keys: Annotated[
+        str | None,
+        typer.Option(help="Whose tokens count: a file (JWKS or PEM) or a JWKS URL; none: the hall's own key."),
+    ] = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+) -> None:
+    """Serve the matchmaking of games on Kafka, as one of any number of processes; SIGTERM drains it."""
+    logs.configure("json" if log_format is LogFormat.JSON else "console")
+    if advertise is None and address in ANY_ADDRESS:
+        raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
+    there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    config = HallConfig(
+        data=data,
+        games=[],
+        address=address,
+        port=port,
+        advertise=advertise,
+        metrics_port=metrics_port,
+        keys=_keys(keys),
+        open_log=lambda file: there.open(file.parent, make_topics=single_broker_not_durable),
+        join=group,
+        one_of_several=True,
+        housed=matchmaking([faces.rules(faces.game_name(name)) for name in dict.fromkeys(game)]),
+    )
+    _run(config, _welcome_matchmaking, f"on Kafka at {kafka}")
+
+
+def _run(
+    config: HallConfig, started: Callable[[Hall], None], where: str, at_end: Callable[[], None] = lambda: None
+) -> None:
     try:
-        asyncio.run(serve_all(config, started))
+        try:
+            asyncio.run(serve_all(config, started))
+        finally:
+            at_end()
     except (LogError, BadPack, OSError, ValueError) as error:
         typer.echo(f"The hall does not start {where}: {error}", err=True)
         raise typer.Exit(1) from None
@@ -158,3 +238,8 @@ def _welcome_rules(hall: Hall) -> None:
     config = hall.config
     names = ", ".join(rules.game.replace("_", "-") for rules in config.games)
     typer.echo(f"Guildhall listens on {config.address}:{hall.port} (gRPC, with health and reflection): {names}")
+
+
+def _welcome_matchmaking(hall: Hall) -> None:
+    config = hall.config
+    typer.echo(f"Guildhall's matchmaking listens on {config.address}:{hall.port} (gRPC, with health and reflection)")

@@ -74,9 +74,12 @@ class Housed(Protocol):
 
     service: ServiceDescriptor
     servicer: Any
-    holdings: Holdings[Any]
-    partitions: int
-    """Of its topics, after `open`."""
+    holdings: Any  # Holdings of whatever partitions it has
+
+    @property
+    def partitions(self) -> int:
+        """Of its topics, after `open`."""
+        ...
 
     async def open(self) -> None:
         """Open its topics. Raises `LogError`."""

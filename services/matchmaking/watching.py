@@ -1,0 +1,81 @@
+"""Streams of what one subject has in a pool: the newest state, and each that comes after it.
+
+Of changes close together only the last is told, so a slow reader costs nothing and is never dropped.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
+from services.matchmaking.hosted_pool import HostedPool
+from services.matchmaking.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One message of a stream, and whether it is the last."""
+
+    message: bytes
+    last: bool = False
+
+
+class Watch:
+    """One subject's stream. `tell` makes a message of the pool as it stands; equal ones are not repeated."""
+
+    def __init__(self, hosted: HostedPool, caller: Caller, tell: Callable[[Pool], Told]) -> None:
+        self._hosted = hosted
+        self._caller = caller
+        self._tell = tell
+        self._next: Told | None = None
+        self._end: Failure | None = None
+        self._wake = asyncio.Event()
+
+    def hear(self) -> None:
+        """Something of the subject may have changed; the pool stands at an acknowledged state."""
+        self._next = self._tell(self._hosted.pool)
+        self._wake.set()
+
+    def end(self, why: Failure) -> None:
+        """End the stream as soon as what there is to tell is told."""
+        self._end = why
+        self._wake.set()
+
+    async def messages(self) -> AsyncGenerator[bytes, None]:
+        """Encoded responses. Raises Failure TOKEN_EXPIRED, and whatever `end` was told."""
+
+        def begin() -> Callable[[], None]:
+            self.hear()
+            return self._hosted.subscribe(self._caller.subject, self)
+
+        unsubscribe = await self._hosted.read(lambda _: begin())
+        told = b""
+        began = False
+        try:
+            while True:
+                following, self._next = self._next, None
+                if following is not None and (not began or following.message != told):
+                    began, told = True, following.message
+                    yield told
+                    if following.last:
+                        return
+                    continue
+                self._caller.check_expiry()
+                if self._end is not None:
+                    raise self._end
+                await self._woken()
+        finally:
+            unsubscribe()
+
+    async def _woken(self) -> None:
+        """Returns when there may be something to do, at the latest when the token expires."""
+        self._wake.clear()
+        if self._next is not None or self._end is not None:
+            return
+        try:
+            async with asyncio.timeout(max(0.0, self._caller.expires - time.time())):
+                await self._wake.wait()
+        except TimeoutError:
+            return
