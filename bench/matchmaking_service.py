@@ -55,7 +55,7 @@ class Subject:
         """Follow the own state."""
         request = wire.encode_WatchStateRequest(wire.WatchStateRequest(self._pool))
         async for answer in self._channel.unary_stream(f"{SERVICE}/WatchState")(request, metadata=self._metadata):
-            self._state = wire.decode_WatchStateResponse(answer).state  # type: ignore[assignment]
+            self._state = wire.decode_WatchStateResponse(answer).state
             self._changed.set()
 
     async def once(self, numbers: Numbers) -> None:

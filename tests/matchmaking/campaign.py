@@ -16,13 +16,14 @@ from typing import Any
 
 import grpc
 
-from guildhall.kernel.v1.structs import decode_Record
+from guildhall.kernel.v1.structs import GameCreated, GameEnded, decode_Record
 from guildhall.log.fold import Effective, FoldState, fold
 from guildhall.log.port import Log, partition_of
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import error_info
 from services.matchmaking.evolve import evolve
 from services.matchmaking.pool import Pool
+from tests.kernel.tiny.game import RULES
 from tests.matchmaking.hall import GAME, Player
 from tests.matchmaking.serve_tiny import HOUSE
 
@@ -89,6 +90,7 @@ class Somebody:
         self._history = history
         self._clients: dict[int, Player] = {}
         self._next = 0
+        self._given_up: set[str] = set()
 
     def _client(self) -> Player:
         port = self._rng.choice(self._processes).port
@@ -139,6 +141,9 @@ class Somebody:
         """Look for games until then."""
         while time.monotonic() < until:
             state = await self.state()
+            open_games = [game.game_id for game in state.games if game.game_id not in self._given_up]
+            if len(open_games) > 1:
+                await self._give_up(open_games[0])
             if state.offer is not None:
                 if not state.offer.you_confirmed and self._rng.random() < 0.9:
                     await self.ask("ConfirmOffer", offer_id=state.offer.offer_id)
@@ -162,6 +167,20 @@ class Somebody:
                 await self._a_table()
             await asyncio.sleep(self._rng.uniform(0.02, 0.2))
 
+    async def _give_up(self, game_id: str) -> None:
+        """Of two players one is enough to end a game; then its result is due."""
+        self._next += 1
+        request = RULES.wire.ResignSeatRequest(game_id, f"{self.name}-{self._next}")
+        data = RULES.wire.encode_ResignSeatRequest(request)
+
+        async def resign(client: Player) -> bool:
+            call: Any = client.channel.unary_unary(f"/guildhall.{GAME}.v1.RulesService/ResignSeat")
+            await call(data, metadata=client.metadata, timeout=6.0)
+            return True
+
+        await self._anywhere(resign)
+        self._given_up.add(game_id)
+
     async def _a_table(self) -> None:
         tables = await self._anywhere(lambda client: client.read("ListTables", 6.0))
         if tables is not None and tables.tables and self._rng.random() < 0.7:
@@ -174,8 +193,10 @@ class Somebody:
         while True:
             state = await self.state()
             if state.ticket is None and state.table is None:
-                return
-            if state.offer is not None and state.offer.accepted:
+                if not any(game.game_id in self._given_up and len(game.subjects) == 2 for game in state.games):
+                    return
+                await asyncio.sleep(0.1)  # the result of a game that it gave up is due
+            elif state.offer is not None and state.offer.accepted:
                 await asyncio.sleep(0.1)
             elif state.ticket is not None:
                 await self.ask("CancelTicket", ticket_id=state.ticket.ticket_id)
@@ -224,7 +245,9 @@ async def run(
     async with two_processes(data, words) as processes:
         them = [Somebody(f"player {n}", processes, data, random.Random(seed + n), history) for n in range(players)]
         until = time.monotonic() + seconds
-        done, *_ = await asyncio.gather(trouble(processes, rng, until), *(somebody.play(until) for somebody in them))
+        playing = asyncio.gather(*(somebody.play(until) for somebody in them))
+        done = await trouble(processes, rng, until)
+        await playing
         async with asyncio.timeout(60.0):
             await asyncio.gather(*(somebody.leave() for somebody in them))
             await asyncio.gather(*(somebody.state() for somebody in them))
@@ -235,76 +258,95 @@ async def run(
 
 async def check(log: Log, history: History) -> None:
     """Compare what was told with the log. Raises AssertionError."""
-    pool, commands, created, ended, accepted_offers = await read_pool(log)
-    assert [count for count in commands.values() if count > 1] == [], "a command was accepted twice"
-    lost = [told for told in history.accepted if told not in commands]
+    told = await read_pool(log)
+    assert [count for count in told.commands.values() if count > 1] == [], "a command was accepted twice"
+    lost = [command for command in history.accepted if command not in told.commands]
     assert lost == [], "an acknowledged command is not in the log"
-    assert set(history.tickets) <= set(created)
-    assert sorted(ended) == sorted(created) and max(ended.values(), default=0) <= 1, "a ticket has no end, or two"
-    assert not pool.tickets and not pool.offers and not pool.tables
-    games = await games_in_log(log)
-    assert games == accepted_offers, "the games that there are, and those that were agreed on"
+    assert set(history.tickets) <= set(told.created)
+    assert sorted(told.ended) == sorted(told.created) and max(told.ended.values(), default=0) <= 1
+    assert not told.pool.tickets and not told.pool.offers and not told.pool.tables
+    games, over = await games_in_log(log)
+    assert games == told.agreed, "the games that there are, and those that were agreed on"
     for game_id, subjects in history.games.items():
         assert games[game_id] == subjects
     for subjects in games.values():
         assert len(set(subjects)) == len(subjects)
+    assert max(told.over.values(), default=0) <= 1 and set(told.over) == over, "a result is missing, or taken in twice"
+    rated = [rating.games for rating in told.pool.ratings.values()]
+    assert sum(rated) == sum(told.rated.values())
 
 
-async def read_pool(
-    log: Log,
-) -> tuple[Pool, Counter[tuple[str, str]], Counter[str], Counter[str], dict[str, tuple[str, ...]]]:
-    """The pool folded from its first entry; how often each command, the creation and the end of each ticket are in the
-    log; subjects by the id of each game that all agreed on.
-    """
+@dataclass
+class PoolLog:
+    """What the log of the pool tells: the pool folded from its first entry, and how often each thing is there."""
+
+    pool: Pool
+    commands: Counter[tuple[str, str]] = field(default_factory=Counter)
+    created: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
+    over: Counter[str] = field(default_factory=Counter)
+    rated: Counter[str] = field(default_factory=Counter)
+    agreed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Subjects by game."""
+
+    def take(self, event: Any) -> None:
+        """Count an event, before it takes effect. Raises AssertionError where it may not be."""
+        pool = self.pool
+        match event:
+            case wire.TicketCreated():
+                self.created[event.ticket_id] += 1
+                for subject in event.subjects:
+                    assert subject not in pool.ticket_of and subject not in pool.table_of, "in two places"
+            case wire.TicketEnded():
+                self.ended[event.ticket_id] += 1
+            case wire.SeatTaken():
+                assert event.subject not in pool.ticket_of and event.subject not in pool.table_of, "in two places"
+            case wire.OfferAccepted():
+                assert event.game_id not in self.agreed
+                self.agreed[event.game_id] = event.subjects
+            case wire.GameOver():
+                self.over[event.game_id] += 1
+            case wire.Rated():
+                self.rated[event.subject] += 1
+            case _:
+                pass
+
+
+async def read_pool(log: Log) -> PoolLog:
+    """Fold the pool by the one rule."""
     topic = await log.events("guildhall.matchmaking.events")
     number = partition_of(GAME, topic.partitions)
-    state, pool = FoldState(), Pool(HOUSE)
-    commands: Counter[tuple[str, str]] = Counter()
-    created: Counter[str] = Counter()
-    ended: Counter[str] = Counter()
-    agreed: dict[str, tuple[str, ...]] = {}
+    state, told = FoldState(), PoolLog(Pool(HOUSE))
     end = await topic.end_offset(number)
     while state.next_offset < end:
         for record in await topic.read(number, state.next_offset, 1000):
             verdict = fold(state, record)
-            if not isinstance(verdict, Effective):
-                continue
-            entry = decode_Record(verdict.entry.body)
-            commands.update((command.subject, command.command_id) for command in entry.commands)
-            for raw in entry.events:
-                event = wire.decode_event(raw)
-                match event:
-                    case wire.TicketCreated():
-                        created[event.ticket_id] += 1
-                        assert all(subject not in pool.ticket_of for subject in event.subjects), "in two places"
-                        assert all(subject not in pool.table_of for subject in event.subjects), "in two places"
-                    case wire.TicketEnded():
-                        ended[event.ticket_id] += 1
-                    case wire.SeatTaken():
-                        assert event.subject not in pool.ticket_of and event.subject not in pool.table_of
-                    case wire.OfferAccepted():
-                        assert event.game_id not in agreed
-                        agreed[event.game_id] = event.subjects
-                    case _:
-                        pass
-                evolve(pool, entry.at_ms, event)
-            pool.settle()
-    return pool, commands, created, ended, agreed
+            if isinstance(verdict, Effective):
+                entry = decode_Record(verdict.entry.body)
+                told.commands.update((command.subject, command.command_id) for command in entry.commands)
+                for raw in entry.events:
+                    event = wire.decode_event(raw)
+                    told.take(event)
+                    evolve(told.pool, entry.at_ms, event)
+                told.pool.settle()
+    return told
 
 
-async def games_in_log(log: Log) -> dict[str, tuple[str, ...]]:
-    """Subjects by game, as the game's own log has them."""
-    from tests.kernel.tiny.game import RULES
-
+async def games_in_log(log: Log) -> tuple[dict[str, tuple[str, ...]], set[str]]:
+    """Subjects by game, and which games are over, as the game's own log has them."""
     topic = await log.events(f"guildhall.{GAME}.events")
     found: dict[str, tuple[str, ...]] = {}
+    over: set[str] = set()
     for number in range(topic.partitions):
         state = FoldState()
         end = await topic.end_offset(number)
         while state.next_offset < end:
             for record in await topic.read(number, state.next_offset, 1000):
                 verdict = fold(state, record)
-                if isinstance(verdict, Effective) and verdict.entry.seq == 1:
-                    event: Any = RULES.wire.decode_event(decode_Record(verdict.entry.body).events[0])
-                    found[verdict.aggregate_id] = event.subjects
-    return found
+                if isinstance(verdict, Effective):
+                    events = [RULES.wire.decode_event(event) for event in decode_Record(verdict.entry.body).events]
+                    if isinstance(events[0], GameCreated):
+                        found[verdict.aggregate_id] = events[0].subjects
+                    if isinstance(events[-1], GameEnded):
+                        over.add(verdict.aggregate_id)
+    return found, over

@@ -69,7 +69,8 @@ class Player:
         """A method's answer."""
         fields.setdefault("game", GAME)
         data = getattr(wire, f"encode_{method}Request")(getattr(wire, f"{method}Request")(**fields))
-        answer = await self.channel.unary_unary(self._path(method))(data, metadata=self.metadata, timeout=timeout)
+        call: Any = self.channel.unary_unary(self._path(method))
+        answer = await call(data, metadata=self.metadata, timeout=timeout)
         return getattr(wire, f"decode_{method}Response")(answer)
 
     async def ask(self, method: str, **fields: Any) -> Any:
@@ -87,7 +88,7 @@ class Player:
         """A method's stream."""
         fields.setdefault("game", GAME)
         data = getattr(wire, f"encode_{method}Request")(getattr(wire, f"{method}Request")(**fields))
-        call = self.channel.unary_stream(
+        call: Any = self.channel.unary_stream(
             self._path(method), response_deserializer=getattr(wire, f"decode_{method}Response")
         )
         return call(data, metadata=self.metadata, timeout=timeout)

@@ -61,7 +61,7 @@ async def test_two_tickets_become_a_game(tmp_path: Path) -> None:
 async def test_a_table_with_a_friend_and_a_bot_is_played_to_its_end(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, players(running, "alice", "bob") as (alice, bob):
         made = await alice.ask("CreateTable", seats=3, private=True)
-        code = (await alice.state()).table.code  # type: ignore[union-attr]
+        code = (await alice.state()).table.code
         assert (await bob.read("ListTables")).tables == ()
         await bob.ask("SitDown", code=code)
         await alice.ask("AddBot", strength="random")
@@ -86,7 +86,7 @@ async def _played(running: Hall, subject: str, game_id: str) -> None:
 
 
 async def _resident(running: Hall, subject: str) -> None:
-    async def unfinished():  # type: ignore[no-untyped-def]
+    async def unfinished():
         async with Player(running.port, running.config.data, subject) as player:
             async for message in player.stream("WatchState", None):
                 yield [game.game_id for game in message.state.games]
@@ -100,10 +100,10 @@ class Seat:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def watch(self, game_id: str):  # type: ignore[no-untyped-def]
+    def watch(self, game_id: str):
         return self._client.watch(game_id)
 
-    def options(self, legal):  # type: ignore[no-untyped-def]
+    def options(self, legal):
         return list(legal.commands)
 
     async def submit(self, game_id: str, decision_id: str, command: object) -> int:
@@ -143,7 +143,7 @@ async def test_a_game_is_made_though_everything_stopped_between_match_and_game(t
         await confirmed_all(alice, bob)
         state = await alice.until(lambda state: state.offer is not None and state.offer.accepted)
         assert state.games == ()  # nobody serves the game's rules
-        cancelling = alice.ask("CancelTicket", ticket_id=state.ticket.ticket_id)  # type: ignore[union-attr]
+        cancelling = alice.ask("CancelTicket", ticket_id=state.ticket.ticket_id)
         assert (await failure(cancelling))[0] == "GAME_STARTING"
     async with hall(tmp_path) as running, players(running, "alice", "bob") as (alice, bob):
         [game] = (await alice.until(lambda state: bool(state.games))).games
@@ -161,7 +161,7 @@ async def test_whoever_does_not_confirm_is_out_and_the_others_keep_their_place(t
         assert back.ticket == state.ticket
         gone = await bob.until(lambda state: bool(state.ended))
         assert gone.ticket is None and gone.ended[0].outcome == Outcome.NOT_CONFIRMED
-        late = bob.ask("ConfirmOffer", offer_id=state.offer.offer_id)  # type: ignore[union-attr]
+        late = bob.ask("ConfirmOffer", offer_id=state.offer.offer_id)
         assert (await failure(late))[0] == "OFFER_OVER"
 
 
@@ -257,7 +257,7 @@ async def test_what_is_not_so(tmp_path: Path) -> None:
         await carol.ask("CreateParty")
         assert await reason(carol, "CreateParty") == "IN_PARTY"
         async with players(running, *(f"friend {n}" for n in range(9))) as friends:
-            code = (await carol.state()).party.code  # type: ignore[union-attr]
+            code = (await carol.state()).party.code
             last = ""
             for friend in friends:
                 try:
@@ -281,7 +281,7 @@ async def test_too_many_unfinished_games(tmp_path: Path) -> None:
 async def test_codes_cannot_be_guessed(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, players(running, "alice", "mallory") as (alice, mallory):
         await alice.ask("CreateParty")
-        code = (await alice.state()).party.code  # type: ignore[union-attr]
+        code = (await alice.state()).party.code
         reasons = await asyncio.gather(
             *(failure(mallory.ask("JoinParty", code=f"guess {n}")) for n in range(3 * BURST))
         )
@@ -290,7 +290,7 @@ async def test_codes_cannot_be_guessed(tmp_path: Path) -> None:
         # Not even the right one, until the wait is over.
         assert (await failure(mallory.ask("JoinParty", code=code)))[0] == "RATE_LIMITED"
         assert (await failure(mallory.ask("SitDown", code="guess")))[0] == "RATE_LIMITED"
-        assert (await alice.state()).party.members == ("alice",)  # type: ignore[union-attr]
+        assert (await alice.state()).party.members == ("alice",)
 
 
 def test_guesses_come_back_with_time_and_right_ones_cost_nothing() -> None:

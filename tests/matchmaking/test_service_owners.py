@@ -253,7 +253,7 @@ async def test_a_damaged_record_stops_its_pool_alone() -> None:
     with pytest.raises(Failure, match="GAME_QUARANTINED"):
         await second.pools[GAME].act(ticket("bob"))
     with pytest.raises(Failure, match="GAME_QUARANTINED"):
-        await second.pools[GAME].read(len)  # type: ignore[arg-type]
+        await second.pools[GAME].read(len)
     await second.finish(1.0)
 
 
