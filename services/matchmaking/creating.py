@@ -119,7 +119,9 @@ class Creator:
     async def _ask(self, address: str, game: str, request: bytes) -> bytes:
         channel = self._channels.get(address)
         if channel is None:
+            gone = [self._channels.pop(name) for name in set(self._channels) - self._owners.addresses()]
             channel = self._channels[address] = grpc.aio.insecure_channel(address, options=_OPTIONS)
+            await asyncio.gather(*(old.close() for old in gone))
         create: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes]
         create = channel.unary_unary(f"/guildhall.{game}.v1.RulesService/CreateGame")
         answer: bytes = await create(request, metadata=self._token.metadata(), timeout=CALL_SECONDS)
