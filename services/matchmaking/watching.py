@@ -32,6 +32,7 @@ class Watch:
         self._next: Told | None = None
         self._end: Failure | None = None
         self._wake = asyncio.Event()
+        self._unsubscribe: Callable[[], None] = lambda: None
 
     def hear(self) -> None:
         """Something of the subject may have changed; the pool stands at an acknowledged state."""
@@ -46,14 +47,14 @@ class Watch:
     async def messages(self) -> AsyncGenerator[bytes, None]:
         """Encoded responses. Raises Failure TOKEN_EXPIRED, and whatever `end` was told."""
 
-        def begin() -> Callable[[], None]:
+        def begin() -> None:
             self.hear()
-            return self._hosted.subscribe(self._caller.subject, self)
+            self._unsubscribe = self._hosted.subscribe(self._caller.subject, self)
 
-        unsubscribe = await self._hosted.read(lambda _: begin())
         told = b""
         began = False
         try:
+            await self._hosted.read(lambda _: begin())
             while True:
                 following, self._next = self._next, None
                 if following is not None and (not began or following.message != told):
@@ -67,7 +68,7 @@ class Watch:
                     raise self._end
                 await self._woken()
         finally:
-            unsubscribe()
+            self._unsubscribe()
 
     async def _woken(self) -> None:
         """Returns when there may be something to do, at the latest when the token expires."""
