@@ -469,12 +469,19 @@ class HostedPool:
         news.set()
         if self._watchers:
             for subject in subjects:
-                for watcher in tuple(self._watchers.get(subject, ())):
-                    watcher.hear()
+                self._tell_watchers(subject)
         if self.owner.serving:
             self._arm()
             if self._waiting:
                 self.go()
+
+    def _tell_watchers(self, subject: str) -> None:
+        for watcher in tuple(self._watchers.get(subject, ())):
+            try:
+                watcher.hear()
+            except Exception as error:
+                _log.error("watcher failed", game=self.game, exc_info=error)
+                watcher.end(Failure("INTERNAL", "Something went wrong in the hall; it has been reported."))
 
     def _roll_back(self) -> None:
         """Be again as before the entry in flight."""
