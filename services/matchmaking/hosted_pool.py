@@ -81,7 +81,7 @@ class Watcher(Protocol):
     """Whoever is told that something of a subject has changed."""
 
     def hear(self) -> None:
-        """The pool stands at a new acknowledged state; returns at once."""
+        """The pool stands at a new acknowledged state; no more than noted here."""
         ...
 
     def end(self, why: Failure) -> None:
@@ -469,19 +469,12 @@ class HostedPool:
         news.set()
         if self._watchers:
             for subject in subjects:
-                self._tell_watchers(subject)
+                for watcher in self._watchers.get(subject, ()):
+                    watcher.hear()
         if self.owner.serving:
             self._arm()
             if self._waiting:
                 self.go()
-
-    def _tell_watchers(self, subject: str) -> None:
-        for watcher in tuple(self._watchers.get(subject, ())):
-            try:
-                watcher.hear()
-            except Exception as error:
-                _log.error("watcher failed", game=self.game, exc_info=error)
-                watcher.end(Failure("INTERNAL", "Something went wrong in the hall; it has been reported."))
 
     def _roll_back(self) -> None:
         """Be again as before the entry in flight."""

@@ -13,6 +13,9 @@ from guildhall.rpc.identity import Caller
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.pool import Pool
 
+TOGETHER_SECONDS = 0.05
+"""Changes that come so soon after a message are told together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -29,14 +32,14 @@ class Watch:
         self._hosted = hosted
         self._caller = caller
         self._tell = tell
-        self._next: Told | None = None
+        self._changed = True
         self._end: Failure | None = None
         self._wake = asyncio.Event()
         self._unsubscribe: Callable[[], None] = lambda: None
 
     def hear(self) -> None:
-        """Something of the subject may have changed; the pool stands at an acknowledged state."""
-        self._next = self._tell(self._hosted.pool)
+        """Something of the subject may have changed."""
+        self._changed = True
         self._wake.set()
 
     def end(self, why: Failure) -> None:
@@ -47,21 +50,19 @@ class Watch:
     async def messages(self) -> AsyncGenerator[bytes, None]:
         """Encoded responses. Raises Failure TOKEN_EXPIRED, and whatever `end` was told."""
 
-        def begin() -> None:
-            self.hear()
-            self._unsubscribe = self._hosted.subscribe(self._caller.subject, self)
-
-        told = b""
-        began = False
+        told: bytes | None = None
         try:
-            await self._hosted.read(lambda _: begin())
+            await self._hosted.read(lambda _: self._subscribe())
             while True:
-                following, self._next = self._next, None
-                if following is not None and (not began or following.message != told):
-                    began, told = True, following.message
-                    yield told
-                    if following.last:
-                        return
+                if self._changed:
+                    self._changed = False
+                    newest = await self._hosted.at_rest(lambda: self._tell(self._hosted.pool))
+                    if newest.message != told:
+                        told = newest.message
+                        yield told
+                        if newest.last:
+                            return
+                        await asyncio.sleep(TOGETHER_SECONDS)
                     continue
                 self._caller.check_expiry()
                 if self._end is not None:
@@ -70,10 +71,13 @@ class Watch:
         finally:
             self._unsubscribe()
 
+    def _subscribe(self) -> None:
+        self._unsubscribe = self._hosted.subscribe(self._caller.subject, self)
+
     async def _woken(self) -> None:
         """Returns when there may be something to do, at the latest when the token expires."""
         self._wake.clear()
-        if self._next is not None or self._end is not None:
+        if self._changed or self._end is not None:
             return
         try:
             async with asyncio.timeout(max(0.0, self._caller.expires - time.time())):
