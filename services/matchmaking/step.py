@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 from base64 import b32encode
+from functools import lru_cache
 from typing import Any
 
 from guildhall.matchmaking.v1.structs import GameTerms, TermsNamed, encode_GameTerms
@@ -42,10 +43,15 @@ class Step:
 
     def name_terms(self, terms: GameTerms) -> str:
         """The id of resolved terms, which the log knows from now on."""
-        terms_id = _short(hashlib.sha256(encode_GameTerms(terms)).digest())
+        terms_id = _terms_id(terms)
         if terms_id not in self.pool.terms:
             self.emit(TermsNamed(terms_id, terms))
         return terms_id
+
+
+@lru_cache(maxsize=1_024)
+def _terms_id(terms: GameTerms) -> str:
+    return _short(hashlib.sha256(encode_GameTerms(terms)).digest())
 
 
 def _short(digest: bytes) -> str:
