@@ -162,7 +162,7 @@ def test_resigning_lets_the_game_go_on_without_one(hall: RunningHall) -> None:
     ("words", "said"),
     [
         (["chess"], "there is no game"),
-        (["arcane-alley", "--players", "9"], "2 to 6 players"),
+        (["arcane-alley", "--players", "9"], "from 2 to 6"),
         (["arcane-alley", "--ruling", "no_such=1"], "no ruling"),
         (["arcane-alley", "--option", "nonsense"], "name=value"),
         (["--resume", "aaaaaaaaaaaaaaaaaaaaaaaaaa"], "game"),

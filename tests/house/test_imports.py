@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 SERVICE_MAY_IMPORT: dict[str, set[str]] = {
     # Clients like any third party's, so they cannot know more than one.
     "bots": {"kernel", "rpc", "telemetry"},
-    "matchmaking": {"host", "log", "rpc", "readmodel", "telemetry"},
+    "matchmaking": {"kernel", "host", "log", "rpc", "readmodel", "telemetry"},
     "projection": {"kernel", "host", "log", "rpc", "readmodel", "telemetry", "games"},
     "views": {"kernel", "host", "log", "rpc", "readmodel", "telemetry", "games"},
 }

@@ -24,6 +24,7 @@ from guildhall.rpc.identity import (
     existing_key,
     key_id,
     mint,
+    mint_own,
     own_key,
     public_keys,
 )
@@ -75,6 +76,34 @@ async def test_tokens_that_do_not_count() -> None:
     raw = KEY.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     by_public_key = jwt.encode({"sub": "alice", "exp": time.time() + 60}, raw, algorithm="HS256")
     assert await reason(by_public_key) == "INVALID_TOKEN"
+
+
+async def test_the_halls_own_tokens_and_its_bots_are_signed_by_its_own_key_alone() -> None:
+    """Also where the players' tokens come from elsewhere: whoever signs those can be neither the hall nor a bot."""
+    door = Authenticator(FixedKeys({key_id(OTHER.public_key()): OTHER.public_key()}), KEY.public_key())
+
+    async def subject(token: str) -> str:
+        return (await door.caller([("authorization", f"Bearer {token}")])).subject
+
+    assert await subject(mint(OTHER, "alice", ("play",), 60)) == "alice"
+    assert await subject(mint_own(KEY, "guildhall:matchmaking", ("seat",), 60)) == "guildhall:matchmaking"
+    assert await subject(mint(KEY, "bot/greedy/1", ("play",), 60)) == "bot/greedy/1"
+    renamed = jwt.encode(
+        {"sub": "bot/greedy/1", "exp": time.time() + 60},
+        OTHER,
+        algorithm="EdDSA",
+        headers={"kid": key_id(KEY.public_key())},
+    )
+    for token in (
+        mint(KEY, "alice", ("play",), 60),
+        mint(OTHER, "bot/greedy/1", ("play",), 60),
+        mint_own(OTHER, "guildhall:matchmaking", ("seat",), 60),
+        renamed,
+    ):
+        with pytest.raises(Failure, match="INVALID_TOKEN"):
+            await subject(token)
+    with pytest.raises(ValueError, match="cannot be a subject"):
+        mint(KEY, "guildhall:matchmaking", ("seat",), 60)
 
 
 async def test_a_known_token_still_expires() -> None:

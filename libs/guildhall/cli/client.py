@@ -58,7 +58,7 @@ class NoHall(HallError):
         super().__init__("NO_HALL", grpc.StatusCode.UNAVAILABLE, f"No hall answers at {server}. {hint}")
 
 
-class _Tries:
+class Tries:
     """One request that is tried again and again, from its first failure on for so many seconds."""
 
     def __init__(self, patience: float) -> None:
@@ -143,7 +143,7 @@ class Client:
         """
         request = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
         stub: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = self._channel.unary_unary(self._path(service, method))
-        tries = _Tries(self._patience)
+        tries = Tries(self._patience)
         while True:
             try:
                 answer = await stub(request, metadata=self._metadata, timeout=CALL_SECONDS)
@@ -236,13 +236,13 @@ class Client:
         stub: grpc.aio.UnaryStreamMultiCallable[bytes, bytes] = self._channel.unary_stream(
             self._path("ViewService", "WatchView")
         )
-        tries = _Tries(self._patience)
+        tries = Tries(self._patience)
         while True:
             request = wire.WatchViewRequest(game_id=game_id, mode=int(mode), after_version=after)
             try:
                 async for answer in stub(wire.encode_WatchViewRequest(request), metadata=self._metadata):
                     message = wire.decode_WatchViewResponse(answer)
-                    tries = _Tries(self._patience)
+                    tries = Tries(self._patience)
                     self._answers()
                     after = message.version
                     yield message
@@ -252,7 +252,7 @@ class Client:
 
     # --- patience
 
-    async def _wait(self, tries: "_Tries", error: grpc.aio.AioRpcError) -> None:
+    async def _wait(self, tries: "Tries", error: grpc.aio.AioRpcError) -> None:
         """Wait before a request is tried again. Raises HallError where that is no use, or patience is at an end."""
         if error.code() is not grpc.StatusCode.UNAVAILABLE or tries.over:
             raise self._failed(error) from None

@@ -3,6 +3,7 @@
 import importlib
 import random
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from services.bots.random_choice import RandomChoice
 
 Name = Callable[[str], str]
 BOT = "bot"
+BOT_NAMES = ("Ada", "Bela", "Cleo", "Dima", "Edda", "Finn", "Gwen")
 
 
 class Entry(Protocol):
@@ -115,6 +117,12 @@ def chooser(game: str, kind: str, pack: bytes) -> Choose:
     return RandomChoice(random.Random())
 
 
+def strengths(game: str) -> tuple[str, ...]:
+    """The bots that `chooser` makes for a game."""
+    greedy = find_spec(f"services.{game}.greedy") is not None
+    return ("greedy", "random") if greedy else ("random",)
+
+
 def went_back(view: Any) -> str:
     """What a whole view in a stream of events means: its events cannot be told."""
     if view.game.paused:
@@ -123,8 +131,16 @@ def went_back(view: Any) -> str:
 
 
 def shown(subject: str) -> str:
-    """A subject as people read it: a bot by its name alone."""
-    return subject.rsplit("/", 1)[-1] if subject.startswith(f"{BOT}/") else subject
+    """A subject as people read it: a bot by its name alone, the hall's own ones by names in place of their numbers."""
+    if not subject.startswith(f"{BOT}/"):
+        return subject
+    name = subject.rsplit("/", 1)[-1]
+    return BOT_NAMES[(int(name) - 1) % len(BOT_NAMES)] if is_halls_bot(subject) else name
+
+
+def is_halls_bot(subject: str) -> bool:
+    """Whether the bots service plays that seat: its bots have numbers."""
+    return subject.startswith(f"{BOT}/") and subject.rsplit("/", 1)[-1].isdecimal()
 
 
 async def pack_of(client: Client, view: Any) -> bytes:

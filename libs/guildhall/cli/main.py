@@ -10,6 +10,9 @@ from guildhall.telemetry import logs
 COMMANDS = (
     "serve",
     "play",
+    "queue",
+    "table",
+    "leaderboard",
     "watch",
     "games",
     "token",

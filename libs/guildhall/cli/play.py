@@ -1,10 +1,10 @@
-"""`guildhall play`: a game at the terminal, against bots that are clients in the same process."""
+"""`guildhall play`: a game at the terminal, against bots of the hall at a table of one's own."""
 
 import asyncio
 import contextlib
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -12,17 +12,19 @@ from rich.markup import escape
 
 from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, Client, HallError
-from guildhall.cli.faces import BOT, Menu, shown
+from guildhall.cli.faces import BOT, BOT_NAMES, Menu, is_halls_bot, shown
 from guildhall.cli.hints import typed
 from guildhall.cli.lines import Lines
+from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name, dev_token
 from guildhall.kernel.v1.structs import Undo
+from guildhall.matchmaking.v1.structs import GameTerms, Seating
 from services.bots.player import play as play_bot
 
-BOT_NAMES = ("Ada", "Bela", "Cleo", "Dima", "Edda", "Finn", "Gwen")
 SEED_BYTES = 32
+Settings: TypeAlias = tuple[tuple[str, str], ...]
 COMMANDS = "number · u undo · log · ? <item> · help · table · resign · quit"
 
 
@@ -59,7 +61,7 @@ def play(
 ) -> None:
     """Play a game in this terminal against bots. Start a hall first, in another terminal: make run."""
     chosen = faces.game_name(game)
-    options = _pairs(option, "--option")
+    options = pairs(option, "--option")
     if not powers:
         powers_option = faces.powers_option(chosen)
         if powers_option is None:
@@ -67,7 +69,7 @@ def play(
         options[powers_option] = "false"
     wanted: dict[str, Any] = {
         "options": tuple(sorted(options.items())),
-        "rulings": tuple(sorted(_pairs(ruling, "--ruling").items())),
+        "rulings": tuple(sorted(pairs(ruling, "--ruling").items())),
         "seed": _seed(seed_file),
     }
     me = name or default_name()
@@ -76,7 +78,8 @@ def play(
     run(_play(chosen, players, bots, me, wanted, resume, server, data, patience))
 
 
-def _pairs(texts: list[str] | None, where: str) -> dict[str, str]:
+def pairs(texts: list[str] | None, where: str) -> dict[str, str]:
+    """What was typed as name=value, several times. Raises typer.BadParameter."""
     pairs = {}
     for text in texts or ():
         key, equals, value = text.partition("=")
@@ -112,7 +115,7 @@ async def _play(
     data: Path,
     patience: float,
 ) -> None:
-    scopes = ["play", "seat"] + (["operate"] if wanted["seed"] else [])
+    scopes = ["play"] + (["seat", "operate"] if wanted["seed"] else [])
     console = Console(highlight=False)
     client = Client(game, server, "")
     await client.ready()
@@ -121,9 +124,14 @@ async def _play(
         if resume is None:
             seats = faces.rules(game).seats
             count = players if players is not None else min(max(3, seats[0]), seats[-1])
-            names = [name for name in BOT_NAMES if name != me]
-            others = [f"{BOT}/{bots}/{names[n % len(names)]}" for n in range(count - 1)]
-            game_id = await client.create(subjects=(me, *others), **wanted)
+            if wanted["seed"]:
+                # Whose luck is known is nobody else's game: no table takes it, so its bots are this process's.
+                names = [name for name in BOT_NAMES if name != me]
+                others = [f"{BOT}/{bots}/{names[n % len(names)]}" for n in range(count - 1)]
+                game_id = await client.create(subjects=(me, *others), **wanted)
+            else:
+                async with Matchmaker(game, server, dev_token(data, me, scopes), patience, console.print) as matchmaker:
+                    game_id = await _at_table(matchmaker, count, bots, wanted["options"], wanted["rulings"])
         else:
             game_id = resume
         view = await client.view(game_id)
@@ -141,7 +149,7 @@ async def _play(
                     _bot(game, server, dev_token(data, seat.subject, ["play"]), game_id, seat.subject, pack, patience)
                 )
                 for seat in view.game.seats
-                if seat.subject.startswith(f"{BOT}/")
+                if seat.subject.startswith(f"{BOT}/") and not is_halls_bot(seat.subject)
             ]
             try:
                 if await Table(console, client, game, game_id, view, pack).play():
@@ -151,6 +159,28 @@ async def _play(
             finally:
                 for task in tasks:
                     task.cancel()
+
+
+async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Settings, rulings: Settings) -> str:
+    """The id of a game that is made at a private table, with bots on all other seats. Raises HallError."""
+    known = [seat.game_id for seat in (await matchmaker.state()).games]
+    await matchmaker.ask(
+        "CreateTable",
+        terms=GameTerms(options=options, rulings=rulings),
+        seats=seats,
+        seating=int(Seating.AS_SEATED),
+        unrated=True,
+        private=True,
+    )
+    try:
+        for _ in range(seats - 1):
+            await matchmaker.ask("AddBot", strength=str(bots))
+        await matchmaker.ask("StartTable")
+        return (await matchmaker.new_game(known)).game_id
+    except BaseException:
+        with contextlib.suppress(HallError):
+            await matchmaker.ask("LeaveTable")
+        raise
 
 
 async def _bot(game: str, server: str, token: str, game_id: str, subject: str, pack: bytes, patience: float) -> None:

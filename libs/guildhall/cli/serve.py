@@ -1,4 +1,6 @@
-"""`guildhall serve all`: the whole hall in one process. `serve rules|projection|views`: one of several on Kafka."""
+"""`guildhall serve all`: the whole hall in one process. `serve rules|projection|views|matchmaking`: one of several
+on Kafka.
+"""
 
 import asyncio
 import importlib
@@ -13,13 +15,14 @@ import typer
 
 import services
 from guildhall.cli import faces
+from guildhall.cli.bots import BotsChild, serve_bots
 from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.read_side import OneMachine, ProjectionProcess, ReadSideConfig, ViewsConfig, ViewsProcess
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host.door import DoorConfig
 from guildhall.host.group import group
-from guildhall.host.hall import LOG_FILE, Hall, HallConfig
+from guildhall.host.hall import LOG_FILE, Foundation, Hall, HallConfig, Housed
 from guildhall.host.process import Process, run
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
@@ -27,6 +30,10 @@ from guildhall.log.errors import LogError
 from guildhall.readmodel.child import NoRedis
 from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, public_keys
 from guildhall.telemetry import logs
+from services.matchmaking.house import HouseRules
+from services.matchmaking.process import Matchmaking
+
+ANY_ADDRESS = ("0.0.0.0", "::", "[::]")
 
 
 class LogFormat(StrEnum):
@@ -44,6 +51,8 @@ def register(app: typer.Typer) -> None:
     commands.command(name="rules")(serve_rules)
     commands.command(name="projection")(serve_projection)
     commands.command(name="views")(serve_views)
+    commands.command(name="matchmaking")(serve_matchmaking)
+    commands.command(name="bots")(serve_bots)
     app.add_typer(commands, name="serve")
 
 
@@ -65,6 +74,13 @@ KeyDirectory = Annotated[
     Path, typer.Option("--data", help="Directory of the hall's key, the same for all its processes.")
 ]
 Games = Annotated[list[str], typer.Option("--game", help="Game to serve, such as arcane-alley; may be given again.")]
+Advertised = Annotated[
+    str | None,
+    typer.Option(
+        "--advertise",
+        help="host:port at which the hall's other processes reach this one. Default: where it listens.",
+    ),
+]
 Bootstrap = Annotated[
     str,
     typer.Option("--kafka", envvar="GUILDHALL_KAFKA_BOOTSTRAP", help="Kafka's address: host:port[,host:port…]."),
@@ -103,8 +119,22 @@ def serve(
         metrics_port=metrics_port,
         keys=_keys(keys),
         beside=lambda: OneMachine(served),
+        housed=matchmaking(served),
     )
-    _run(Hall(config), _welcome, f"on {data}")
+    bots = BotsChild()
+
+    def started(hall: Hall) -> None:
+        reached = "127.0.0.1" if address in ANY_ADDRESS else address
+        bots.start(f"{reached}:{hall.port}", data)
+        _welcome(hall)
+
+    _run(Hall(config), started, f"on {data}", at_end=bots.stop)
+
+
+def matchmaking(games: list[Rules]) -> Callable[[Foundation], Housed]:
+    """Matchmaking of these games, with every bot that they have."""
+    houses = [HouseRules(rules, faces.strengths(rules.game)) for rules in games]
+    return lambda foundation: Matchmaking(houses, foundation)
 
 
 def serve_rules(
@@ -113,10 +143,7 @@ def serve_rules(
     port: Port = 50051,
     data: KeyDirectory = DEFAULT_DATA,
     address: Address = "127.0.0.1",
-    advertise: Annotated[
-        str | None,
-        typer.Option(help="host:port at which the hall's other processes reach this one. Default: where it listens."),
-    ] = None,
+    advertise: Advertised = None,
     log_format: LogLines = LogFormat.CONSOLE,
     metrics_port: MetricsPort = None,
     keys: KeysFrom = None,
@@ -129,8 +156,7 @@ def serve_rules(
     The topics must be there (guildhall topics apply); for development, on one broker, they are made.
     """
     _configure_logs(log_format)
-    if advertise is None and address in ("0.0.0.0", "::", "[::]"):
-        raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
+    _check_advertised(advertise, address)
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     config = HallConfig(
         data=data,
@@ -211,6 +237,48 @@ def serve_views(
     _run(ViewsProcess(config), _tell_of_views, f"on Kafka at {kafka}")
 
 
+def serve_matchmaking(
+    game: Annotated[
+        list[str],
+        typer.Option(help="Game to match, such as arcane-alley; may be given again. The same for all such processes."),
+    ],
+    kafka: Bootstrap,
+    port: Port = 50054,
+    data: KeyDirectory = DEFAULT_DATA,
+    address: Address = "127.0.0.1",
+    advertise: Advertised = None,
+    log_format: LogLines = LogFormat.CONSOLE,
+    metrics_port: MetricsPort = None,
+    keys: KeysFrom = None,
+    kafka_config: KafkaConfig = None,
+    kafka_cluster: KafkaCluster = None,
+    single_broker_not_durable: SingleBroker = False,
+) -> None:
+    """Serve the matchmaking of games on Kafka, as one of any number of processes; SIGTERM drains it."""
+    _configure_logs(log_format)
+    _check_advertised(advertise, address)
+    there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
+    config = HallConfig(
+        data=data,
+        games=[],
+        address=address,
+        port=port,
+        advertise=advertise,
+        metrics_port=metrics_port,
+        keys=_keys(keys),
+        open_log=lambda file: there.open(file.parent, make_topics=single_broker_not_durable),
+        join=group,
+        one_of_several=True,
+        housed=matchmaking(_named(game)),
+    )
+    _run(Hall(config), _tell_of_matchmaking, f"on Kafka at {kafka}")
+
+
+def _check_advertised(advertise: str | None, address: str) -> None:
+    if advertise is None and address in ANY_ADDRESS:
+        raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
+
+
 def _configure_logs(log_format: LogFormat) -> None:
     logs.configure("json" if log_format is LogFormat.JSON else "console")
 
@@ -222,10 +290,19 @@ def _named(names: list[str]) -> list[Rules]:
 P = TypeVar("P", bound=Process)
 
 
-def _run(process: P, started: Callable[[P], None], where: str, well: Callable[[], bool] = lambda: True) -> None:
-    """Run it to its end; `well()` says afterwards whether it ended as it should."""
+def _run(
+    process: P,
+    started: Callable[[P], None],
+    where: str,
+    well: Callable[[], bool] = lambda: True,
+    at_end: Callable[[], None] = lambda: None,
+) -> None:
+    """Run it to its end; `well()` says afterwards whether it ended as it should, `at_end()` is called in any case."""
     try:
-        asyncio.run(run(process, started))
+        try:
+            asyncio.run(run(process, started))
+        finally:
+            at_end()
     except (LogError, BadPack, NoRedis, OSError, ValueError) as error:
         typer.echo(f"The hall does not start {where}: {error}", err=True)
         raise typer.Exit(1) from None
@@ -274,6 +351,12 @@ def _tell_of_projection(process: ProjectionProcess) -> None:
 
 def _tell_of_views(process: ViewsProcess) -> None:
     _tell("Guildhall's views", process.config, process.port, process.config.games)
+
+
+def _tell_of_matchmaking(hall: Hall) -> None:
+    typer.echo(
+        f"Guildhall's matchmaking listens on {hall.config.address}:{hall.port} (gRPC, with health and reflection)"
+    )
 
 
 def _tell(what: str, config: DoorConfig, port: int, served: Sequence[Rules]) -> None:

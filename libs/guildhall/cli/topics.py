@@ -12,6 +12,7 @@ from guildhall.log.kafka_client import Connection
 from guildhall.log.kafka_home import Home
 from guildhall.log.port import DEFAULT_PARTITIONS
 from guildhall.log.provision import Provisioning, Topic, hall_topics
+from services.matchmaking.hosted_pool import MATCHMAKING
 
 _REQUEST_SECONDS = 10.0
 
@@ -45,7 +46,7 @@ def apply(
 ) -> None:
     """Make the topics that are missing, and set right those that could lose events."""
     there = OnKafka(bootstrap, kafka_config, kafka_cluster, single_broker_not_durable)
-    run(_apply(there, hall_topics(faces.games(), partitions)))
+    run(_apply(there, hall_topics([*faces.games(), MATCHMAKING], partitions)))
 
 
 def check(
@@ -56,7 +57,7 @@ def check(
 ) -> None:
     """Say what is wrong with the topics and what to change; exit code 1 if anything is."""
     there = OnKafka(bootstrap, kafka_config, kafka_cluster, single_broker_not_durable)
-    run(_check(there, hall_topics(faces.games())))
+    run(_check(there, hall_topics([*faces.games(), MATCHMAKING])))
 
 
 async def _apply(there: OnKafka, wanted: list[Topic]) -> None:

@@ -33,7 +33,8 @@ class Door:
         self.config = config
         self.key_id = key_id(self.key.public_key())
         self.meter = Meter(config.limits)
-        self.gate = Gate(Authenticator(config.keys or FixedKeys({self.key_id: self.key.public_key()})), self.meter)
+        keys = config.keys or FixedKeys({self.key_id: self.key.public_key()})
+        self.gate = Gate(Authenticator(keys, self.key.public_key()), self.meter)
         self.server = Server()
         if config.metrics_port is not None:
             metrics.serve(config.metrics_port, config.address)

@@ -1,7 +1,7 @@
 """A consumer group of Kafka says who of several processes is to own which partition of a game."""
 
-from guildhall.host.game_host import GameHost
 from guildhall.host.membership import Host, Membership
+from guildhall.log import topics
 from guildhall.log.kafka import KafkaLog
 from guildhall.log.kafka_group import KafkaGroup
 from guildhall.log.port import Claim, Log
@@ -23,7 +23,7 @@ class Grouped:
         await self._group.leave(seconds)
 
 
-def group(host: GameHost, log: Log) -> Membership:
-    """Joins the game's group on the cluster that the log is on."""
+def group(host: Host, partitions: int, log: Log) -> Membership:
+    """Joins the group of `host.name` on the cluster that the log is on."""
     assert isinstance(log, KafkaLog)
-    return Grouped(host, log, host.rules.game, host.store.events.name)
+    return Grouped(host, log, host.name, topics.events(host.name))

@@ -7,13 +7,17 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from google.protobuf.descriptor import ServiceDescriptor
 
 from guildhall.host import operations, packs
 from guildhall.host.door import Door, DoorConfig
 from guildhall.host.failures import shutting_down
 from guildhall.host.game_host import GameHost
-from guildhall.host.membership import Alone, Membership
+from guildhall.host.holdings import Holdings
+from guildhall.host.membership import Alone, Host, Membership
 from guildhall.host.messages import Messages
 from guildhall.host.operations import OPERATIONS_SERVICE, OperationsService
 from guildhall.host.owners import Owners
@@ -41,9 +45,47 @@ T = TypeVar("T")
 _log = logs.get("hall")
 
 
-def alone(host: GameHost, log: Log) -> Membership:
+def alone(host: Host, partitions: int, log: Log) -> Membership:
     """This hall is to own everything."""
-    return Alone(host, host.store.events.partitions)
+    return Alone(host, partitions)
+
+
+@dataclass(frozen=True)
+class Foundation:
+    """What a process of the hall is built on, for what is housed in it beside games."""
+
+    log: Log
+    me: Claim
+    owners: Owners
+    key: Ed25519PrivateKey
+    """The hall's own."""
+    on_change: Callable[[], None]
+    """To be called whenever it may have become ready, or ceased to be."""
+
+
+class Housed(Protocol):
+    """Something beside games that is owned by claims on the same log, as games are: matchmaking."""
+
+    service: ServiceDescriptor
+    servicer: Any
+    holdings: Any  # Holdings of whatever partitions it has
+
+    @property
+    def partitions(self) -> int:
+        """Of its topics, after `open`."""
+        ...
+
+    async def open(self) -> None:
+        """Open its topics. Raises `LogError`."""
+        ...
+
+    def close(self) -> None:
+        """Take no more requests, and end the open streams."""
+        ...
+
+    async def stop(self) -> None:
+        """End what else it does."""
+        ...
 
 
 class Beside(Protocol):
@@ -79,12 +121,14 @@ class HallConfig(DoorConfig):
     """Where other processes of the hall reach this one, as `host:port`; None: at `address` and the port."""
     open_log: Callable[[Path], Log] = open_sqlite
     """Opens the log, given the file that a hall on one machine keeps it in."""
-    join: Callable[[GameHost, Log], Membership] = alone
+    join: Callable[[Host, int, Log], Membership] = alone
     """Who tells a host what to own."""
     one_of_several: bool = False
     """Whether other processes serve the same games. Then a start waits for a log that can't be reached, and ends before
     anything is claimed; a hall that is alone fails where that fails.
     """
+    housed: Callable[[Foundation], Housed] | None = None
+    """What else is owned, beside the games."""
     beside: Callable[[], Beside] | None = None
     """What runs in the same process."""
     upkeep: Upkeep = field(default_factory=Upkeep)
@@ -110,7 +154,9 @@ class Hall:
         self._services: list[RulesService | OperationsService] = []
         self.beside: Beside | None = None
         """What runs in the same process, after `start`."""
-        self._names: dict[str, str] = {}
+        self._names: list[tuple[Holdings[Any], str]] = []
+        """What is owned, with the service whose health tells of it."""
+        self._housed: Housed | None = None
         self._up = False
         self._forwarder: Forwarder | None = None
         self._owners: Owners | None = None
@@ -138,6 +184,8 @@ class Hall:
             self._forwarder = Forwarder(self._owners)
             for rules in config.games:
                 await self._add(rules, me, door)
+            if config.housed is not None:
+                await self._house(config.housed(Foundation(log, me, self._owners, door.key, self._ready_changed.set)), door)
             service = OperationsService(self.hosts, self._log, me, self.draining.set, self._owners.of)
             self._server.add(OPERATIONS_SERVICE, service, door.gate, self._forwarder)
             self._services.append(service)
@@ -146,15 +194,17 @@ class Hall:
                 self.beside = config.beside()
                 await self.beside.open(log)
                 beside = self.beside.add_to(door)
-            await self._server.start(not_ready=["", *self._names.values(), *beside])
+            await self._server.start(not_ready=["", *(name for _, name in self._names), *beside])
             # By this whoever looks after this instance knows that it is there.
             await self._server.set_serving(me.instance, True)
             self._telling = asyncio.get_running_loop().create_task(self._tell_health())
             for host in self.hosts.values():
-                await host.join(config.join(host, self._log))
+                await host.holdings.join(config.join(host.holdings, host.store.events.partitions, log))
+            if self._housed is not None:
+                await self._housed.holdings.join(config.join(self._housed.holdings, self._housed.partitions, log))
             if not config.one_of_several:
-                for host in self.hosts.values():
-                    await host.claimed()
+                for holdings in self._holdings:
+                    await holdings.claimed()
             if self.beside is not None:
                 await self.beside.start()
                 for name in beside:
@@ -166,6 +216,10 @@ class Hall:
                 await self._server.stop(0.0)
             await self._close()
             raise
+
+    @property
+    def _holdings(self) -> list[Holdings[Any]]:
+        return [holdings for holdings, _ in self._names]
 
     async def _reached(self, work: Callable[[], Awaitable[T]]) -> T:
         """What the work gives. Raises LogError; a log that can't be reached is waited for by one of several."""
@@ -187,8 +241,15 @@ class Hall:
         operations.measure(host)
         service = RulesService(host, messages, door.meter)
         self._server.add(messages.rules_service, service, door.gate, self._forwarder)
-        self._names[rules.game] = messages.rules_service.full_name
+        self._names.append((host.holdings, messages.rules_service.full_name))
         self._services.append(service)
+
+    async def _house(self, housed: Housed, door: Door) -> None:
+        assert self._server is not None
+        self._housed = housed
+        await self._reached(housed.open)
+        self._server.add(housed.service, housed.servicer, door.gate, self._forwarder)
+        self._names.append((housed.holdings, housed.service.full_name))
 
     async def _tell_health(self) -> None:
         while True:
@@ -199,18 +260,20 @@ class Hall:
     async def _tell_health_once(self) -> None:
         """Health of each game: whether this instance has folded what it owns. "" is the health of the whole server."""
         assert self._server is not None
-        for game, name in self._names.items():
-            await self._server.set_serving(name, self.hosts[game].ready)
-        await self._server.set_serving("", self._up and all(host.ready for host in self.hosts.values()))
+        for holdings, name in self._names:
+            await self._server.set_serving(name, holdings.ready)
+        await self._server.set_serving("", self._up and all(holdings.ready for holdings in self._holdings))
 
     async def stop(self) -> None:
         """Drain: hand over, take nothing more, end streams, let what is in flight become known, store states."""
         if self._server is not None:
             await self._server.refuse()
         if self.config.one_of_several:
-            await asyncio.gather(*(host.hand_over(HAND_OVER_SECONDS) for host in self.hosts.values()))
+            await asyncio.gather(*(holdings.hand_over(HAND_OVER_SECONDS) for holdings in self._holdings))
         for service in self._services:
             service.close()
+        if self._housed is not None:
+            self._housed.close()
         if self.beside is not None:
             self.beside.close()
         if self._forwarder is not None:
@@ -227,7 +290,9 @@ class Hall:
         seconds = self.config.drain_seconds
         # Others wait for what this one leaves; a hall that is alone is waited for by nobody.
         store_seconds = min(seconds, self.config.store_seconds) if self.config.one_of_several else seconds
-        await asyncio.gather(*(host.stop(seconds, store_seconds) for host in self.hosts.values()))
+        await asyncio.gather(*(holdings.stop(seconds, store_seconds) for holdings in self._holdings))
+        if self._housed is not None:
+            await self._housed.stop()
         if self._owners is not None:
             await self._owners.stop()
         if self._forwarder is not None:

@@ -24,6 +24,11 @@ _log = logs.get("host")
 class Host(Protocol):
     """Who is told."""
 
+    @property
+    def name(self) -> str:
+        """As in the topics' names."""
+        ...
+
     def assign(self, numbers: Iterable[int]) -> None: ...
     def revoke(self, numbers: Iterable[int]) -> None: ...
 

@@ -6,11 +6,13 @@ When to claim is the matter of `guildhall.log.ownership`. What cannot be read is
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
 
 from guildhall.host.failures import log_failed
-from guildhall.host.partition import Partition
 from guildhall.log.errors import LogUnavailable
 from guildhall.log.ownership import BackOff, Ownership
+from guildhall.log.writer import Writer
+from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs
 
 FOLD_AGAIN = BackOff(first_seconds=0.5, last_seconds=30.0)
@@ -22,18 +24,45 @@ FINISH_SECONDS = 5.0
 _log = logs.get("host")
 
 
-class Tenure:
+class Held(Protocol):
+    """A partition that is folded: what its tenure and its host need of it."""
+
+    @property
+    def writer(self) -> Writer: ...
+
+    @property
+    def serving(self) -> bool:
+        """Whether this instance owns the partition and takes requests for it."""
+        ...
+
+    async def finish(self, seconds: float) -> None:
+        """Take nothing more, and wait until it is known what became of what is in flight, but no longer than that."""
+        ...
+
+    async def store_all(self, seconds: float) -> None:
+        """Store every changed state, for as long as that."""
+        ...
+
+    def end_streams(self, why: Failure) -> None:
+        """Nothing more will come from here."""
+        ...
+
+
+P = TypeVar("P", bound=Held)
+
+
+class Tenure(Generic[P]):
     """This instance's hold on one partition. Made when it is assigned; over when `over` is told."""
 
     def __init__(
         self,
         where: dict[str, object],
-        make: Callable[[], Awaitable[Partition]],
-        over: Callable[["Tenure"], None],
-        before: "Tenure | None" = None,
+        make: Callable[[], Awaitable[P]],
+        over: Callable[["Tenure[P]"], None],
+        before: "Tenure[P] | None" = None,
     ) -> None:
         """`where` names it in the log; `make` gives a partition to fold; `before` is the hold that must end first."""
-        self.partition: Partition | None = None
+        self.partition: P | None = None
         """The partition, once it is folded."""
         self.assigned = True
         """Whether it is to be owned here."""
@@ -97,7 +126,7 @@ class Tenure:
         if self.partition is not None and self.leaving is None:
             self.leaving = asyncio.get_running_loop().create_task(self.partition.finish(FINISH_SECONDS))
 
-    async def _run(self, before: "Tenure | None") -> None:
+    async def _run(self, before: "Tenure[P] | None") -> None:
         if before is not None:
             await asyncio.wait([before._task])
         pause = FOLD_AGAIN.first_seconds

@@ -24,7 +24,9 @@ SCOPES = ("play", "seat", "spectate", "operate")
 ALGORITHM = "EdDSA"
 KEY_FILE = "identity.key"
 RESERVED = "guildhall:"
-"""Subjects that begin so are the hall's own; no token may carry one."""
+"""Subjects that begin so are the hall's own: only its processes have tokens for them, signed with its own key."""
+BOT = "bot/"
+"""Subjects that begin so are the hall's bots: their tokens too are signed with its own key, and with no other."""
 MAX_SUBJECT = 128
 LATEST_EXPIRY = 1e12
 _CACHED_TOKENS = 4096
@@ -37,6 +39,11 @@ class Caller:
     subject: str
     scopes: frozenset[str]
     expires: float
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the hall itself, or a bot of the hall."""
+        return _is_own(self.subject)
 
     def check_expiry(self) -> None:
         """Raises Failure TOKEN_EXPIRED."""
@@ -107,8 +114,11 @@ class JwksKeys:
 class Authenticator:
     """Tells who calls. Authentic tokens are remembered until they expire, since checking one costs 0.1 ms."""
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: Keys, own: Ed25519PublicKey | None = None) -> None:
+        """`keys` sign the players' tokens, `own` those of the hall itself and of its bots."""
         self._keys = keys
+        self._own = own
+        self._own_id = key_id(own) if own is not None else None
         self._known: dict[str, Caller] = {}
 
     async def caller(self, metadata: Iterable[tuple[str, Any]] | None) -> Caller:
@@ -130,7 +140,10 @@ class Authenticator:
         return known
 
     async def _check(self, token: str) -> Caller:
-        key = await self._keys.public_key(token)
+        own = (
+            self._own is not None and _is_own(_unverified_subject(token)) and _header(token).get("kid") == self._own_id
+        )
+        key = self._own if self._own is not None and own else await self._keys.public_key(token)
         try:
             # Expiry is judged each time a token comes, not only when it is first seen.
             options: Options = {"require": ["exp", "sub"], "verify_exp": False}
@@ -138,12 +151,24 @@ class Authenticator:
         except jwt.PyJWTError as error:
             raise Failure("INVALID_TOKEN", "The token is not one of this hall.") from error
         subject, scope, expires = claims["sub"], claims.get("scope", ""), claims["exp"]
-        if not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT or subject.startswith(RESERVED):
+        if not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT or (_is_own(subject) and not own):
             raise Failure("INVALID_TOKEN", "The token's subject is not one that a player can have.")
         # Not NaN, not infinite, not beyond what a float holds.
         if not isinstance(scope, str) or not isinstance(expires, int | float) or not 0 < expires < LATEST_EXPIRY:
             raise Failure("INVALID_TOKEN", "The token's scope or expiry is not valid.")
         return Caller(subject, frozenset(scope.split()), float(expires))
+
+
+def _is_own(subject: object) -> bool:
+    """Whether only the hall's own key may sign for the subject."""
+    return isinstance(subject, str) and subject.startswith((RESERVED, BOT))
+
+
+def _unverified_subject(token: str) -> object:
+    try:
+        return jwt.decode(token, options={"verify_signature": False}).get("sub")
+    except jwt.PyJWTError as error:
+        raise Failure("INVALID_TOKEN", "The token is not a JSON Web Token.") from error
 
 
 def _header(token: str) -> dict[str, Any]:
@@ -223,7 +248,14 @@ def public_keys(path: Path) -> FixedKeys:
 
 def mint(key: Ed25519PrivateKey, subject: str, scopes: Sequence[str], ttl_seconds: float) -> str:
     """A token for a subject. Raises ValueError for a subject or scope that no token may carry."""
-    if not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT or subject.startswith(RESERVED):
+    if subject.startswith(RESERVED):
+        raise ValueError(f"{subject!r} cannot be a subject")
+    return mint_own(key, subject, scopes, ttl_seconds)
+
+
+def mint_own(key: Ed25519PrivateKey, subject: str, scopes: Sequence[str], ttl_seconds: float) -> str:
+    """A token by the hall's own key, also for a subject that is the hall's own. Raises ValueError as `mint` does."""
+    if not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT:
         raise ValueError(f"{subject!r} cannot be a subject")
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown:

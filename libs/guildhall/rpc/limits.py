@@ -48,10 +48,10 @@ class Meter:
             self._sweep(now)
 
     @contextmanager
-    def stream(self, subject: str) -> Iterator[None]:
-        """One open stream. Raises Failure TOO_MANY_STREAMS."""
+    def stream(self, subject: str, *, capped: bool = True) -> Iterator[None]:
+        """One open stream. Raises Failure TOO_MANY_STREAMS where that is capped."""
         open_now = self._streams.get(subject, 0)
-        if open_now >= self.limits.streams:
+        if capped and open_now >= self.limits.streams:
             raise Failure("TOO_MANY_STREAMS", f"At most {self.limits.streams} streams of one subject may be open.")
         self._streams[subject] = open_now + 1
         try:

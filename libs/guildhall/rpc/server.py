@@ -179,7 +179,8 @@ def _stream(
                 request = Requests(request)
             else:
                 gate.meter.check_size(request)
-            with gate.meter.stream(caller.subject), streams.track_inprogress():
+            # A bot of the hall may play any number of games.
+            with gate.meter.stream(caller.subject, capped=not caller.own), streams.track_inprogress():
                 async with aclosing(answer(request, caller, context)) as responses:
                     async for response in responses:
                         yield response

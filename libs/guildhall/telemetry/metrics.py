@@ -100,6 +100,30 @@ TIMEOUTS = Counter("guildhall_timeouts", "Decisions that the clock answered.", [
 STREAMS = Gauge("guildhall_streams", "Open streams, by method.", ["method"], registry=REGISTRY)
 SLOW_WATCHERS = Counter("guildhall_slow_watchers", "Watchers dropped for being slow.", ["game"], registry=REGISTRY)
 
+GROUP_COMMANDS = Histogram(
+    "guildhall_matchmaking_entry_commands",
+    "Commands in one entry of a pool's log.",
+    ["game"],
+    buckets=(0, 1, 2, 5, 10, 20, 50, 100, 200),
+    registry=REGISTRY,
+)
+WAITING_TICKETS = Gauge(
+    "guildhall_matchmaking_waiting_tickets", "Tickets that wait for a match.", ["game"], registry=REGISTRY
+)
+GAMES_TO_MAKE = Gauge(
+    "guildhall_matchmaking_games_to_make",
+    "Games that everybody has confirmed and that are not in their log yet.",
+    ["game"],
+    registry=REGISTRY,
+)
+GAMES_MADE = Counter(
+    "guildhall_matchmaking_games_made",
+    "Games that matchmaking asked for, by result (made, or the reason of the refusal).",
+    ["game", "result"],
+    registry=REGISTRY,
+)
+WRONG_CODES = Counter("guildhall_matchmaking_wrong_codes", "Codes that were nobody's.", ["game"], registry=REGISTRY)
+
 PROJECTED = Counter("guildhall_projected_records", "Records folded into read models.", ["game"], registry=REGISTRY)
 PROJECTION_RETRIES = Counter(
     "guildhall_projection_retries", "Times that a projection waited for log or Redis.", ["game"], registry=REGISTRY

@@ -1,0 +1,77 @@
+"""A hall with five pools and no games, for `bench.matchmaking_service`: `python -m bench.matchmaking_hall DATA` prints
+its port.
+
+Where a rules service would make a game and play it, the game is over as soon as all have confirmed: the measure is of
+matchmaking alone.
+"""
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from guildhall.host.hall import Foundation, Hall, HallConfig
+from guildhall.host.process import run
+from guildhall.kernel.v1.structs import EndReason
+from guildhall.rpc.limits import Limits
+from guildhall.telemetry import logs
+from services.matchmaking.commands import Result, TakeResults
+from services.matchmaking.creating import tell
+from services.matchmaking.hosted_pool import HostedPool
+from services.matchmaking.house import HouseRules
+from services.matchmaking.page_tokens import PageTokens
+from services.matchmaking.pool_host import PoolHost
+from services.matchmaking.service import MATCHMAKING_SERVICE, MatchmakingService
+from services.trickerion.rules import RULES
+
+POOLS = tuple(f"pool_{number}" for number in range(5))
+
+
+async def over_at_once(hosted: HostedPool) -> None:
+    """Every game that is agreed on is made, and aborted."""
+    number = 0
+    while True:
+        news = hosted.news
+        starting = await hosted.at_rest(lambda: list(hosted.pool.starting))
+        if starting:
+            number += 1
+            results = tuple(Result(game_id, EndReason.ABORTED, (), hosted.pool.at_ms) for game_id in starting)
+            begin = await hosted.at_rest(lambda: hosted.pool.positions.get(0, (0, 0))[0])
+            await tell(hosted, f"over {number}", TakeResults(0, begin, begin + 1, 0, results))
+        await news.wait()
+
+
+class Pools:
+    """Five pools of one game's rules, under five names."""
+
+    def __init__(self, foundation: Foundation) -> None:
+        houses = [HouseRules(replace(RULES, game=name)) for name in POOLS]
+        self.host = PoolHost(
+            houses, foundation.log, foundation.me, foundation.owners, [over_at_once], foundation.on_change
+        )
+        self.service = MATCHMAKING_SERVICE
+        self.servicer = MatchmakingService(self.host, PageTokens(foundation.key))
+        self.holdings = self.host.holdings
+
+    @property
+    def partitions(self) -> int:
+        return self.host.partitions
+
+    async def open(self) -> None:
+        await self.host.open()
+
+    def close(self) -> None:
+        self.servicer.close()
+
+    async def stop(self) -> None:
+        """Nothing else."""
+
+
+def started(hall: Hall) -> None:
+    print(hall.port, flush=True)
+
+
+if __name__ == "__main__":
+    logs.configure("console")
+    config = HallConfig(data=Path(sys.argv[1]), games=[], port=0, housed=Pools, limits=Limits(streams=4096))
+    asyncio.run(run(Hall(config), started))

@@ -1,0 +1,112 @@
+"""`guildhall serve bots`: the hall's own bots, each a client with its own subject; and the same as a child process."""
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from guildhall.cli import faces
+from guildhall.cli.client import DEFAULT_SERVER, Client
+from guildhall.cli.matchmaker import Matchmaker
+from guildhall.cli.problems import Problem
+from guildhall.cli.token import DEFAULT_DATA
+from guildhall.cli.tokens import dev_token
+from guildhall.telemetry import logs
+from services.bots.player import play as play_game
+from services.bots.resident import reside
+
+PATIENCE_SECONDS = 60.0
+
+_PR_SET_PDEATHSIG = 1
+
+_log = logs.get("bots")
+
+
+def serve_bots(
+    game: Annotated[
+        list[str] | None, typer.Option(help="Game to play, such as arcane-alley; may be given again. Default: all.")
+    ] = None,
+    server: Annotated[str, typer.Option(help="Where the hall listens, host:port.")] = DEFAULT_SERVER,
+    data: Annotated[Path, typer.Option(help="Directory of the hall's key: it signs the bots' tokens.")] = DEFAULT_DATA,
+    child_of: Annotated[int | None, typer.Option(help="End with the process of that id.", hidden=True)] = None,
+) -> None:
+    """Play the seats that matchmaking gives to bots, until ended; one such process for a hall is enough."""
+    logs.configure("console")
+    if child_of is not None:
+        _end_with(child_of)
+    names = [faces.game_name(name) for name in game] if game else faces.games()
+    try:
+        asyncio.run(_serve(names, server, data))
+    except Problem as problem:
+        typer.echo(str(problem), err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+
+
+async def _serve(games: Sequence[str], server: str, data: Path) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        async with asyncio.TaskGroup() as group:
+            for game in games:
+                for strength in faces.strengths(game):
+                    for number in range(1, max(faces.rules(game).seats)):
+                        subject = f"{faces.BOT}/{strength}/{number}"
+                        dev_token(data, subject, ["play"])  # a Problem now rather than again and again
+                        group.create_task(_reside(game, strength, subject, server, data))
+            typer.echo(f"Guildhall's bots play at {server}: {', '.join(games)}")
+
+
+async def _reside(game: str, strength: str, subject: str, server: str, data: Path) -> None:
+    # A token lasts for a day; whoever begins again has a new one.
+    async def unfinished() -> AsyncIterator[Sequence[str]]:
+        async with Matchmaker(game, server, dev_token(data, subject, ["play"]), PATIENCE_SECONDS) as matchmaker:
+            async for state in matchmaker.states():
+                yield [seat.game_id for seat in state.games]
+
+    async def play(game_id: str) -> None:
+        async with Client(game, server, dev_token(data, subject, ["play"]), PATIENCE_SECONDS) as client:
+            pack = await faces.pack_of(client, await client.view(game_id))
+            await play_game(client, game_id, faces.chooser(game, strength, pack))
+
+    await reside(subject, unfinished, play)
+
+
+class BotsChild:
+    """`guildhall serve bots` as a child process that ends with this one."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, server: str, data: Path) -> None:
+        """Begin to play there."""
+        words = [sys.executable, "-c", "from guildhall.cli.main import main; main()"]
+        self._process = subprocess.Popen(
+            [*words, "serve", "bots", "--server", server, "--data", str(data), "--child-of", str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C at the terminal is the parent's
+        )
+
+    def stop(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.kill()  # it holds nothing: whatever it was about to answer is asked again
+            self._process.wait()
+
+
+def _end_with(parent: int) -> None:
+    """Also where the parent is killed."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        raise SystemExit(0)

@@ -1,0 +1,69 @@
+"""A client of a hall's matchmaking for one subject and one game."""
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import grpc
+
+from guildhall.cli.client import PATIENCE_SECONDS, Client, Tries
+from guildhall.matchmaking.v1.structs import GameSeat, State
+
+_SERVICE = "MatchmakingService"
+
+
+class Matchmaker(Client):
+    """`ask` writes, `read` reads, `states` follows. Close it when done."""
+
+    def __init__(
+        self,
+        game: str,
+        server: str,
+        token: str,
+        patience: float = PATIENCE_SECONDS,
+        tell: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        """As `Client`; `game` is the one to look for."""
+        super().__init__("matchmaking", server, token, patience, tell)
+        self.about = game
+
+    async def __aenter__(self) -> "Matchmaker":
+        return self
+
+    async def ask(self, method: str, **fields: Any) -> Any:
+        """Have something done; the response. Raises HallError."""
+        return await self.call(_SERVICE, method, game=self.about, command_id=secrets.token_hex(16), **fields)
+
+    async def read(self, method: str, **fields: Any) -> Any:
+        """The response of a method that only reads. Raises HallError."""
+        return await self.call(_SERVICE, method, game=self.about, **fields)
+
+    async def state(self) -> State:
+        """Everything that the subject has now. Raises HallError."""
+        state: State = (await self.read("GetState")).state
+        return state
+
+    async def states(self) -> AsyncIterator[State]:
+        """The same, now and whenever it changes, without end. Raises HallError."""
+        request = self.wire.encode_WatchStateRequest(self.wire.WatchStateRequest(game=self.about))
+        stub: grpc.aio.UnaryStreamMultiCallable[bytes, bytes]
+        stub = self._channel.unary_stream(self._path(_SERVICE, "WatchState"))
+        tries = Tries(self._patience)
+        while True:
+            try:
+                async for answer in stub(request, metadata=self._metadata):
+                    tries = Tries(self._patience)
+                    self._answers()
+                    yield self.wire.decode_WatchStateResponse(answer).state
+            except grpc.aio.AioRpcError as error:
+                await self._wait(tries, error)
+
+    async def new_game(self, known: Sequence[str]) -> GameSeat:
+        """Waits for a game that is not among the known ones, confirming whatever is offered. Raises HallError."""
+        async for state in self.states():
+            for game in state.games:
+                if game.game_id not in known:
+                    return game
+            if state.offer is not None and not state.offer.you_confirmed:
+                await self.ask("ConfirmOffer", offer_id=state.offer.offer_id)
+        raise AssertionError("the stream of states ended")

@@ -1,0 +1,565 @@
+"""One game's pool in its partition: commands are judged in groups, and each group is one entry of the log.
+
+While an entry is in flight the pool is ahead of the log by that entry, and nobody sees it: reads, streams and the next
+group wait until it is known what became of it.
+"""
+
+import asyncio
+import secrets
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from guildhall.host import clock
+from guildhall.host.failures import outcome_unknown, quarantined, refused
+from guildhall.kernel import ids
+from guildhall.kernel.refusal import Refusal
+from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record, encode_Record
+from guildhall.log.errors import LogError
+from guildhall.log.port import Appended, Doubt, Entry, TooLarge
+from guildhall.log.writer import Outcome, Writer
+from guildhall.matchmaking.v1.structs import decode_event, encode_event
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.forwarding import Elsewhere
+from guildhall.telemetry import logs, metrics
+from services.matchmaking.accepted import Accepted, reused
+from services.matchmaking.deciding import decide, due, tick
+from services.matchmaking.evolve import evolve
+from services.matchmaking.house import HouseRules
+from services.matchmaking.pool import Mark, Pool, restore, snapshot
+
+MAX_WAITING = 4096
+"""Requests that may wait for one pool's next entry."""
+
+GROUP = 128
+"""Commands of one entry: so many are judged in a few milliseconds, in which nobody else is answered."""
+
+GROUP_BYTES = 256 * 1024
+"""No further command joins an entry of that size; a record may have four times as much."""
+
+RETRY_SECONDS = 1.0
+"""Pause before the clock's work is tried again that failed."""
+
+LUCK_BYTES = 32
+
+MATCHMAKING = "matchmaking"
+"""As in the topics' names."""
+
+VERSION = "1"
+"""Of the code that decides; written into each record."""
+
+_log = logs.get("matchmaking")
+
+T = TypeVar("T")
+
+
+class Owner(Protocol):
+    """What a pool needs of its partition."""
+
+    @property
+    def writer(self) -> Writer: ...
+
+    @property
+    def serving(self) -> bool:
+        """Whether this instance owns the partition and takes requests for it."""
+        ...
+
+    def failed(self, error: LogError) -> Failure:
+        """What the log's error means for a request."""
+        ...
+
+    def left(self) -> Failure:
+        """What a request is told that this instance does not serve (any more)."""
+        ...
+
+
+class Watcher(Protocol):
+    """Whoever is told that something of a subject has changed."""
+
+    def hear(self) -> None:
+        """The pool stands at a new acknowledged state; no more than noted here."""
+        ...
+
+    def end(self, why: Failure) -> None:
+        """No more will come from here."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Asked:
+    """A command that waits for its answer. `payload` is its `accepted.payload_hash`."""
+
+    subject: str
+    command_id: str
+    payload: bytes
+    command: Any
+    validate_only: bool = False
+    answer: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def accepted(self) -> None:
+        """It is in the log."""
+        if not self.answer.done():
+            self.answer.set_result(None)
+
+    def refused(self, why: Failure) -> None:
+        """It is not, or nobody knows."""
+        if not self.answer.done():
+            self.answer.set_exception(why)
+
+
+@dataclass(slots=True)
+class Group:
+    """What was judged together: its answers, and the entry that makes them true."""
+
+    mark: Mark
+    at_ms: int
+    folds: int
+    answers: list[tuple[Asked, Failure | None]] = field(default_factory=list)
+    commands: list[CommandRef] = field(default_factory=list)
+    events: list[bytes] = field(default_factory=list)
+    size: int = 0
+    hash: bytes = b""
+    began: float = 0.0
+    offset: int = -1
+    """Where its record lies, once that has been told."""
+
+    def add(self, events: Iterable[Any]) -> None:
+        """These came of the command that was judged last, or of the clock."""
+        for event in events:
+            encoded = encode_event(event)
+            self.events.append(encoded)
+            self.size += len(encoded)
+
+    def asked(self) -> list[Asked]:
+        """The commands that were judged."""
+        return [asked for asked, _ in self.answers]
+
+    def answer(self) -> None:
+        """Tell everybody what was judged."""
+        for asked, failure in self.answers:
+            if failure is None:
+                asked.accepted()
+            else:
+                asked.refused(failure)
+
+
+class KeptPool(msgspec.Struct, frozen=True, array_like=True):
+    """A pool's snapshot, and what its host knows beside it."""
+
+    pool: bytes
+    hash: bytes
+    accepted: list[tuple[bytes, bytes, int]]
+    readers: dict[int, bytes]
+    """How far the results of each partition of the game's log were folded, as `results` encodes it."""
+
+
+class HostedPool:
+    """A pool, its place in the log, and whoever waits for it."""
+
+    def __init__(self, owner: Owner, house: HouseRules) -> None:
+        self.owner = owner
+        self.house = house
+        self.game = house.rules.game
+        self.seq = 0
+        self.kept_seq = 0
+        """The version of the newest stored snapshot."""
+        self.readers: dict[int, bytes] = {}
+        """How far the results in each partition of the game's log were read, as `results` encodes it."""
+        self.damaged = ""
+        """Why the pool's newest version is not known; "" where it is."""
+        self.news = asyncio.Event()
+        """Set at the next acknowledged state; then another one takes its place."""
+        self._pool = Pool(house)
+        self._hash = b""
+        self._accepted = Accepted()
+        self._folds = 0
+        self._waiting: deque[Asked] = deque()
+        self._reads: list[tuple[Callable[[], None], asyncio.Future[None]]] = []
+        self._in_flight: Group | None = None
+        self._watchers: dict[str, set[Watcher]] = {}
+        self._going = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._tick_after = 0.0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- reading
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is in flight, so that `pool` is the acknowledged state."""
+        return self._in_flight is None
+
+    @property
+    def pool(self) -> Pool:
+        """The acknowledged state, valid until the caller awaits; only while `settled`, as when watchers are told."""
+        assert self._in_flight is None
+        return self._pool
+
+    async def read(self, what: Callable[[Pool], T]) -> T:
+        """What there is to read; it reflects every record that was in the log when this was called. Raises Failure."""
+        self.check()
+        await self.confirm()
+        return await self.at_rest(lambda: what(self._pool))
+
+    def count(self, shelf: str) -> int:
+        """How many there are, give or take what is in flight: for metrics."""
+        return len(getattr(self._pool, shelf))
+
+    async def at_rest(self, what: Callable[[], T]) -> T:
+        """What this gives as soon as nothing is in flight."""
+        if self._in_flight is None:
+            return what()
+        # Read by whoever settles it: when this task comes to run, the next entry may be in flight.
+        read: list[T] = []
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._reads.append((lambda: read.append(what()), settled))
+        await settled
+        return read[0]
+
+    def check(self) -> None:
+        """Raises Failure where this instance does not serve, or the pool is damaged."""
+        if not self.owner.serving:
+            raise self.owner.left()
+        if self.damaged:
+            raise quarantined()
+
+    async def confirm(self) -> None:
+        """Returns when everything that was in the log before this call is folded. Raises Failure."""
+        try:
+            await self.owner.writer.confirm()
+        except LogError as error:
+            raise self.owner.failed(error) from error
+
+    # --- commands
+
+    async def act(self, asked: Asked) -> None:
+        """Returns when the command is in the log, or was before. Raises Failure: a refusal that reflects every record
+        that was in the log when this was called, or that the outcome is not known.
+        """
+        self.check()
+        if len(self._waiting) >= MAX_WAITING:
+            raise Failure("GAME_BUSY", "Too many requests wait for this game; nothing was done.")
+        self._waiting.append(asked)
+        self.go()
+        await asked.answer
+
+    def go(self) -> None:
+        """Judge what waits, once the loop has taken in what else has come."""
+        if not self._going and self._in_flight is None:
+            self._going = True
+            asyncio.get_running_loop().call_soon(self._go)
+
+    def _go(self) -> None:
+        self._going = False
+        if self._in_flight is not None:
+            return
+        try:
+            self.check()
+        except Failure as failure:
+            self._give_up(failure)
+            return
+        group = self._judge_group()
+        if group.commands or group.events:
+            self._send(group)
+            return
+        self._pool.settle()
+        if group.answers:
+            self._spawn(self._answer_unchanged(group))
+        if self._waiting:
+            self.go()
+        else:
+            self._arm()
+
+    def _judge_group(self) -> Group:
+        """Judge as many commands as belong in an entry, then what is due by the clock."""
+        at_ms = max(clock.now_ms(), self._pool.at_ms)
+        group = Group(self._pool.mark(), at_ms, self._folds)
+        fresh: dict[tuple[str, str], bytes] = {}
+        while self._waiting and len(group.answers) < GROUP and group.size < GROUP_BYTES:
+            asked = self._waiting.popleft()
+            if asked.answer.done():  # whoever asked has gone away, and nothing was done yet
+                continue
+            failure: Failure | None = None
+            try:
+                self._judge(asked, group, fresh)
+            except Refusal as refusal:
+                failure = refused(refusal)
+            except Failure as known:
+                failure = known
+            except Exception as error:
+                failure = self._failed(error, command=type(asked.command).__name__)
+            group.answers.append((asked, failure))
+        self._tick(group)
+        return group
+
+    def _judge(self, asked: Asked, group: Group, fresh: dict[tuple[str, str], bytes]) -> None:
+        """Raises Refusal, Failure."""
+        key = (asked.subject, asked.command_id)
+        if key in fresh:
+            if fresh[key] != asked.payload:
+                raise reused()
+            return
+        if self._accepted.holds(asked.subject, asked.command_id, asked.payload, group.at_ms):
+            return
+        began = time.perf_counter()
+        mark = self._pool.mark()
+        try:
+            luck = secrets.token_bytes(LUCK_BYTES)
+            events = decide(self._pool, group.at_ms, asked.subject, asked.command, luck)
+        except Refusal:
+            raise
+        except Exception:
+            self._pool.rollback(mark)
+            raise
+        if asked.validate_only:
+            self._pool.rollback(mark)
+            return
+        metrics.DECIDE_SECONDS.labels(MATCHMAKING).observe(time.perf_counter() - began)
+        fresh[key] = asked.payload
+        group.commands.append(CommandRef(asked.subject, asked.command_id, asked.payload))
+        group.add(events)
+
+    def _tick(self, group: Group) -> None:
+        """What is due by the clock."""
+        when = due(self._pool)
+        if when is None or when > group.at_ms or time.monotonic() < self._tick_after:
+            return
+        mark = self._pool.mark()
+        try:
+            events = tick(self._pool, group.at_ms, secrets.token_bytes(LUCK_BYTES))
+        except Exception as error:
+            self._pool.rollback(mark)
+            self._tick_after = time.monotonic() + RETRY_SECONDS
+            self._failed(error, command="the clock's")
+        else:
+            group.add(events)
+
+    def _failed(self, error: Exception, command: str) -> Failure:
+        metrics.RULES_FAILURES.labels(MATCHMAKING).inc()
+        _log.error("a command failed", game=self.game, command=command, exc_info=error)
+        return Failure("RULES_FAILED", "Matchmaking failed unexpectedly; nothing was changed. It has been reported.")
+
+    async def _answer_unchanged(self, group: Group) -> None:
+        """Answer a group that changed nothing: refusals only once they are known to be fresh."""
+        try:
+            if any(failure is not None for _, failure in group.answers):
+                await self.confirm()
+        except Failure as failure:
+            for asked in group.asked():
+                asked.refused(failure)
+            return
+        if self._folds != group.folds:
+            self._again(group)
+        else:
+            group.answer()
+
+    def _again(self, group: Group) -> None:
+        """Another record or claim came first: judge again on what is there now."""
+        self._waiting.extendleft(reversed(group.asked()))
+        self.go()
+
+    # --- the log
+
+    def _send(self, group: Group) -> None:
+        record = Record(
+            aggregate_id=self.game,
+            seq=self.seq + 1,
+            commands=tuple(group.commands),
+            at_ms=group.at_ms,
+            rules=VERSION,
+            events=tuple(group.events),
+            prev_hash=self._hash,
+        )
+        body = encode_Record(record)
+        group.hash = ids.version_hash(self._hash, b"", record.seq, body)
+        group.began = time.perf_counter()
+        self._in_flight = group
+        try:
+            appended = self.owner.writer.append(self.game, record.seq, group.hash, body)
+        except LogError as error:
+            failure = self.owner.failed(error)
+            self._roll_back()
+            for asked in group.asked():
+                asked.refused(failure)
+            self._arm(RETRY_SECONDS)
+            return
+        appended.add_done_callback(lambda done: self._settle(group, done.result()))
+
+    def told(self, offset: int, entry: Entry) -> None:
+        """An effective record of this pool, in log order."""
+        group = self._in_flight
+        if group is not None:
+            if group.hash == entry.hash:
+                group.offset = offset
+                return
+            if group.offset >= 0:
+                # Another owner has gone on from it, and both were read at once.
+                self._take_effect(group)
+            else:
+                self._roll_back()
+                self._again(group)
+        self._folds += 1
+        metrics.FOLDED.labels(MATCHMAKING).inc()
+        if self.damaged and self.seq + 1 != entry.seq:
+            return
+        try:
+            self._fold(entry)
+        except Exception as error:
+            self.damage(offset, repr(error))
+
+    def _fold(self, entry: Entry) -> None:
+        """Raises ValueError and whatever events of an unknown kind make `evolve` raise."""
+        record = decode_Record(entry.body)
+        if record.prev_hash != self._hash or record.seq != entry.seq or record.aggregate_id != self.game:
+            raise ValueError("the record does not follow the one before")
+        if ids.version_hash(self._hash, b"", entry.seq, entry.body) != entry.hash:
+            raise ValueError("the record's hash is not that of its body")
+        mark = self._pool.mark()
+        try:
+            for event in record.events:
+                evolve(self._pool, record.at_ms, decode_event(event))
+        except Exception:
+            self._pool.rollback(mark)
+            raise
+        self._stand(entry.seq, entry.hash, record.commands, record.at_ms)
+
+    def damage(self, offset: int, reason: str) -> None:
+        """A record of this pool cannot be read or folded, so what comes next is not known."""
+        self.damaged = reason
+        _log.error("pool quarantined", game=self.game, offset=offset, why=reason)
+
+    def _settle(self, group: Group, outcome: Outcome) -> None:
+        if self._in_flight is not group:  # another record has been folded: behind it, or in its place
+            self.go()
+            return
+        if isinstance(outcome, Appended):
+            metrics.APPEND_SECONDS.labels(MATCHMAKING).observe(time.perf_counter() - group.began)
+            metrics.GROUP_COMMANDS.labels(self.game).observe(len(group.commands))
+            self._take_effect(group)
+            return
+        self._roll_back()
+        if isinstance(outcome, TooLarge):
+            failure = Failure("RULES_FAILED", "The entry is too large for the log; nothing was changed.")
+        elif isinstance(outcome, Doubt):
+            failure = outcome_unknown()
+        else:
+            self._again(group)
+            return
+        for asked in group.asked():
+            asked.refused(failure)
+        self._arm(RETRY_SECONDS)
+
+    def _take_effect(self, group: Group) -> None:
+        """What was in flight is in the log."""
+        self._in_flight = None
+        self._stand(self.seq + 1, group.hash, group.commands, group.at_ms)
+        group.answer()
+
+    def _stand(self, seq: int, digest: bytes, commands: Sequence[CommandRef], at_ms: int) -> None:
+        """The pool is at a new version of the log: whoever waits for that is told."""
+        self.seq, self._hash = seq, digest
+        self._accepted.take(commands, at_ms)
+        subjects = self._pool.settle()
+        self._read()
+        news, self.news = self.news, asyncio.Event()
+        news.set()
+        if self._watchers:
+            for subject in subjects:
+                for watcher in self._watchers.get(subject, ()):
+                    watcher.hear()
+        if self.owner.serving:
+            self._arm()
+            if self._waiting:
+                self.go()
+
+    def _roll_back(self) -> None:
+        """Be again as before the entry in flight."""
+        group, self._in_flight = self._in_flight, None
+        assert group is not None
+        self._pool.rollback(group.mark)
+        self._pool.settle()
+        self._read()
+
+    def _read(self) -> None:
+        """Let those read who wait until nothing is in flight."""
+        reads, self._reads = self._reads, []
+        for read, settled in reads:
+            if not settled.done():
+                try:
+                    read()
+                except Exception as error:
+                    settled.set_exception(error)
+                else:
+                    settled.set_result(None)
+
+    # --- being served here
+
+    def serve(self) -> None:
+        """This instance serves the pool from here on."""
+        self._arm()
+
+    def leave(self, why: Failure) -> None:
+        """It does not any more: whoever waits asks elsewhere, and streams, which nobody can go on with, end."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        told = why.plain() if isinstance(why, Elsewhere) else why
+        for watchers in list(self._watchers.values()):
+            for watcher in tuple(watchers):
+                watcher.end(told)
+        self._give_up(why)
+
+    def _give_up(self, why: Failure) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for asked in waiting:
+            asked.refused(why)
+
+    def _arm(self, pause: float = 0.0) -> None:
+        """Wake when something is due by the clock."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self.damaged or self._in_flight is not None or not self.owner.serving:
+            return
+        when = due(self._pool)
+        if when is not None:
+            pause = max(pause, (when - clock.now_ms()) / 1000, self._tick_after - time.monotonic())
+            self._timer = asyncio.get_running_loop().call_later(pause, self.go)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- streams
+
+    def subscribe(self, subject: str, watcher: Watcher) -> Callable[[], None]:
+        """Have the watcher told of the subject; returns how to end that."""
+        self._watchers.setdefault(subject, set()).add(watcher)
+
+        def end() -> None:
+            watchers = self._watchers.get(subject)
+            if watchers is not None:
+                watchers.discard(watcher)
+                if not watchers:
+                    del self._watchers[subject]
+
+        return end
+
+    # --- stored states
+
+    def keep(self) -> KeptPool:
+        """The acknowledged state; only while `settled`."""
+        return KeptPool(snapshot(self.pool), self._hash, self._accepted.kept(), dict(self.readers))
+
+    def adopt(self, seq: int, kept: KeptPool) -> None:
+        """Take a state as `keep` gave it. Raises what `restore` raises."""
+        self._pool = restore(self.house, kept.pool)
+        self.seq = self.kept_seq = seq
+        self._hash = kept.hash
+        self._accepted = Accepted(kept.accepted)
+        self.readers = dict(kept.readers)

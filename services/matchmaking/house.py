@@ -1,0 +1,107 @@
+"""What a hall lays down for the matchmaking of one game."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from guildhall.kernel.decide import Creation, created_event
+from guildhall.kernel.ids import HALL
+from guildhall.kernel.luck import SEED_BYTES
+from guildhall.kernel.refusal import Refusal
+from guildhall.kernel.rules import Rules
+from guildhall.matchmaking.v1.structs import GameTerms
+
+SECOND = 1_000
+HOUR = 3_600 * SECOND
+DAY = 24 * HOUR
+
+MATCHMAKER = HALL + "matchmaking"
+"""The subject that creates the games."""
+
+_BOT = "bot/"
+_MOST_RESOLVED = 1_024
+"""Terms of which the judgement is remembered."""
+
+
+@dataclass(frozen=True)
+class HouseRules:
+    """The game, the bots that the hall has, and how long things last (milliseconds)."""
+
+    rules: Rules
+    bots: tuple[str, ...] = ()
+    """Strengths."""
+    offer_ms: int = 30 * SECOND
+    """To confirm an offer."""
+    wait_ms: int = HOUR // 2
+    """A ticket waits so long unless it says otherwise."""
+    longest_wait_ms: int = DAY
+    idle_ms: int = DAY
+    """A party or a table is gone when nothing was done with it for so long."""
+    told_ms: int = HOUR
+    """Tickets that ended are told for so long."""
+    pass_ms: int = SECOND
+    """From the end of one pass of matching to the next."""
+    games_at_once: int = 16
+    """Unfinished games of a subject with which it may still look for another."""
+    _resolved: dict[tuple[GameTerms, int], GameTerms | Refusal] = field(default_factory=dict, compare=False)
+
+    def resolve(self, terms: GameTerms, seats: Sequence[int]) -> GameTerms:
+        """The terms with all defaults, judged by the game's rules for each of these numbers of seats.
+
+        Raises Refusal INVALID_SEATS, and what creating such a game would raise.
+        """
+        self.check_seats(seats)
+        resolved = [self._resolve(terms, number) for number in seats]
+        return resolved[0]
+
+    def check_seats(self, seats: Sequence[int]) -> None:
+        """Raises Refusal INVALID_SEATS for none, for one twice, and for what the game is not for."""
+        if not seats or len(set(seats)) != len(seats) or not set(seats) <= set(self.rules.seats):
+            first, last = self.rules.seats[0], self.rules.seats[-1]
+            raise Refusal("INVALID_SEATS", f"Seats are different numbers from {first} to {last}.")
+
+    def _resolve(self, terms: GameTerms, seats: int) -> GameTerms:
+        key = (terms, seats)
+        judged = self._resolved.get(key)
+        if judged is None:
+            if len(self._resolved) >= _MOST_RESOLVED:
+                self._resolved.clear()
+            try:
+                judged = self._judge(terms, seats)
+            except Refusal as refusal:
+                judged = refusal.with_traceback(None)
+            self._resolved[key] = judged
+        if isinstance(judged, Refusal):
+            raise Refusal(judged.reason, judged.message, judged.rule, dict(judged.details))
+        return judged
+
+    def _judge(self, terms: GameTerms, seats: int) -> GameTerms:
+        creation = Creation(
+            subjects=[f"seat {seat}" for seat in range(seats)],
+            options=dict(terms.options),
+            rulings=dict(terms.rulings),
+            decision_ms=None if terms.clock is None else terms.clock.decision_ms,
+            spectators=not terms.no_spectators,
+        )
+        created = created_event(self.rules, creation, "", bytes(SEED_BYTES))
+        return GameTerms(
+            tuple((setting.name, setting.value) for setting in created.options),
+            tuple((setting.name, setting.value) for setting in created.rulings),
+            created.clock,
+            terms.no_spectators,
+        )
+
+    def check_bot(self, strength: str) -> None:
+        """Raises Refusal UNKNOWN_BOT."""
+        if strength not in self.bots:
+            listed = ", ".join(self.bots) or "none"
+            raise Refusal("UNKNOWN_BOT", f"This hall has no bot {strength!r}; it has: {listed}.")
+
+
+def bot_subject(strength: str, number: int) -> str:
+    """The subject of the `number`-th bot of a game, counted from 1."""
+    return f"{_BOT}{strength}/{number}"
+
+
+def is_bot(subject: str) -> bool:
+    """Whether the subject is a bot of the hall."""
+    return subject.startswith(_BOT)

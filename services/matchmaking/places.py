@@ -1,0 +1,48 @@
+"""Where a subject is: for each game in one place at a time."""
+
+from guildhall.kernel.refusal import Refusal
+from services.matchmaking.house import is_bot
+from services.matchmaking.pool import Party, Pool
+
+
+def check_person(subject: str) -> None:
+    """Raises Refusal BOTS_DO_NOT_QUEUE: bots are sent for."""
+    if is_bot(subject):
+        raise Refusal("BOTS_DO_NOT_QUEUE", "Bots are sent for; they do not look for games themselves.")
+
+
+def check_free(pool: Pool, subject: str) -> None:
+    """Whether the subject may look for a game. Raises Refusal ALREADY_WAITING, ALREADY_AT_TABLE, TOO_MANY_GAMES."""
+    check_no_place(pool, subject)
+    limit = pool.house.games_at_once
+    if len(pool.games_of.get(subject, ())) >= limit:
+        message = f"{subject} has {limit} unfinished games; finish one first."
+        raise Refusal("TOO_MANY_GAMES", message, details={"subject": subject})
+
+
+def check_no_place(pool: Pool, subject: str) -> None:
+    """Raises Refusal ALREADY_WAITING, ALREADY_AT_TABLE."""
+    if subject in pool.ticket_of:
+        raise Refusal("ALREADY_WAITING", f"{subject} waits in the queue already.", details={"subject": subject})
+    if subject in pool.table_of:
+        raise Refusal("ALREADY_AT_TABLE", f"{subject} sits at a table already.", details={"subject": subject})
+
+
+def check_no_party(pool: Pool, subject: str) -> None:
+    """Raises Refusal IN_PARTY."""
+    if subject in pool.party_of:
+        raise Refusal("IN_PARTY", "Leave your party first.")
+
+
+def party_of(pool: Pool, subject: str) -> Party:
+    """The subject's party. Raises Refusal NOT_IN_PARTY."""
+    party_id = pool.party_of.get(subject)
+    if party_id is None:
+        raise Refusal("NOT_IN_PARTY", "You are in no party.")
+    return pool.parties[party_id]
+
+
+def check_new(created: str, known: object) -> None:
+    """Whether an id derived from a command is free. Raises Refusal COMMAND_ID_REUSED: the same command, days ago."""
+    if known is not None:
+        raise Refusal("COMMAND_ID_REUSED", "This command_id was accepted before.", details={"id": created})

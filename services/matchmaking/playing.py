@@ -1,0 +1,35 @@
+"""Games under way: their results come from the game's log, each exactly once."""
+
+from guildhall.kernel.refusal import Refusal
+from guildhall.matchmaking.v1.structs import GameOver, ResultsTaken
+from services.matchmaking import offers, ratings
+from services.matchmaking.commands import GameMade, TakeResults
+from services.matchmaking.pool import Pool
+from services.matchmaking.step import Step
+
+
+def wants_result(pool: Pool, game_id: str) -> bool:
+    """Whether the end of that game means anything to the pool: it made it, or is making it."""
+    return game_id in pool.games or game_id in pool.starting
+
+
+def take(step: Step, command: TakeResults) -> None:
+    """Take in the results of a stretch of the game's log, and how far it reaches.
+
+    Raises Refusal RESULTS_TAKEN where the pool does not stand at the beginning of the stretch.
+    """
+    pool = step.pool
+    next_offset, _ = pool.positions.get(command.partition, (0, 0))
+    if command.from_offset != next_offset:
+        raise Refusal("RESULTS_TAKEN", f"Partition {command.partition} is taken in up to {next_offset}.")
+    for result in command.results:
+        if result.game_id in pool.starting:
+            offers.made(step, GameMade(pool.starting[result.game_id]))
+        game = pool.games.get(result.game_id)
+        if game is None:
+            continue
+        step.emit(GameOver(game.game_id, result.reason, result.ranks, result.at_ms))
+        if ratings.counts(game, result):
+            for rated in ratings.rate(pool, game, result):
+                step.emit(rated)
+    step.emit(ResultsTaken(command.partition, command.next_offset, command.newest_claim))

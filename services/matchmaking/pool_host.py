@@ -1,0 +1,72 @@
+"""Matchmaking's host: the pools of all games, by partition, as this instance is to serve them."""
+
+from collections.abc import Callable, Sequence
+
+from guildhall.host.holdings import Claimed, Holdings
+from guildhall.host.owners import Owners
+from guildhall.log.port import Claim, Log, partition_of
+from guildhall.log.recovery import Store, open_store
+from guildhall.rpc.errors import Failure
+from guildhall.telemetry import metrics
+from services.matchmaking.hosted_pool import MATCHMAKING, HostedPool
+from services.matchmaking.house import HouseRules
+from services.matchmaking.pool_partition import Attend, PoolPartition
+
+
+class PoolHost:
+    """Finds pools; those of one partition are served together, by one instance at a time."""
+
+    def __init__(
+        self,
+        games: Sequence[HouseRules],
+        log: Log,
+        me: Claim,
+        owners: Owners,
+        attend: Sequence[Attend],
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.games = {house.rules.game: house for house in games}
+        self._log = log
+        self._me = me
+        self._attend = attend
+        self._store: Store | None = None
+        self.holdings: Holdings[PoolPartition] = Holdings(
+            MATCHMAKING, me, owners, self._fold, lambda partition: len(partition.pools), on_change
+        )
+        """What this instance is to own of matchmaking, and what it owns."""
+
+    @property
+    def partitions(self) -> int:
+        """How many there are, after `open`."""
+        return self.store.events.partitions
+
+    @property
+    def store(self) -> Store:
+        """Matchmaking's topics, after `open`."""
+        assert self._store is not None
+        return self._store
+
+    async def open(self) -> None:
+        """Open the topics. Raises `LogUnavailable`, `LogUnreadable`."""
+        self._store = await open_store(self._log, MATCHMAKING)
+        for game in self.games:
+            metrics.WAITING_TICKETS.labels(game).set_function(lambda game=game: self._count(game, "tickets"))
+            metrics.GAMES_TO_MAKE.labels(game).set_function(lambda game=game: self._count(game, "starting"))
+
+    def _count(self, game: str, what: str) -> int:
+        for partition in self.holdings.partitions:
+            if partition.serving and game in partition.pools:
+                return partition.pools[game].count(what)
+        return 0
+
+    def pool(self, game: str) -> HostedPool:
+        """The game's pool. Raises Failure INVALID_GAME, and Elsewhere where another instance serves it."""
+        if game not in self.games:
+            raise Failure("INVALID_GAME", "This hall has no such game.", field="game")
+        return self.holdings.partition(partition_of(game, self.partitions)).pools[game]
+
+    async def _fold(self, number: int, claimed: Claimed) -> PoolPartition:
+        houses = [house for game, house in self.games.items() if partition_of(game, self.partitions) == number]
+        partition = PoolPartition(houses, self.store, number, self._me, claimed, self._attend)
+        await partition.fold()
+        return partition

@@ -1,0 +1,136 @@
+"""Takes the results of games out of their logs, exactly once, into the pool that made them.
+
+A reader folds each partition of the game's log by the one rule, but only the games that the pool waits for; of all
+others it only passes the claims. A result is taken in by an entry of the pool together with the position up to which
+the log was read.
+"""
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+import msgspec
+
+from guildhall.kernel.rules import Rules
+from guildhall.kernel.v1.structs import EndReason, GameEnded, decode_Record
+from guildhall.log.errors import LogError, LogUnavailable
+from guildhall.log.fold import Effective, FoldState, fold
+from guildhall.log.port import CLAIM_KEY, Log, Record, Tail
+from guildhall.log.recovery import Store, checkpointed, open_store
+from guildhall.telemetry import logs
+from services.matchmaking.commands import Result, TakeResults
+from services.matchmaking.creating import tell
+from services.matchmaking.hosted_pool import HostedPool
+from services.matchmaking.pool import Pool
+
+READ_LIMIT = 1000
+RETRY_SECONDS = 1.0
+
+_log = logs.get("matchmaking")
+
+
+class Reader(msgspec.Struct, frozen=True, array_like=True):
+    """How far a partition of a game's log was read, with the versions of the games that the pool waited for then."""
+
+    next_offset: int
+    newest_claim: int
+    seqs: dict[str, int]
+
+
+class Results:
+    """Reads the logs of whatever pools are served here."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    async def attend(self, hosted: HostedPool) -> None:
+        """Take in results until cancelled."""
+        store = await self._store(hosted.game)
+        tail = store.events.tail()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(store.events.partitions):
+                    group.create_task(self._read(hosted, store, tail, number))
+        finally:
+            await tail.close()
+
+    async def _store(self, game: str) -> Store:
+        while True:
+            try:
+                return await open_store(self._log, game)
+            except LogError as error:
+                _log.warning("a game's log cannot be opened now", game=game, why=str(error))
+                await asyncio.sleep(RETRY_SECONDS * random.uniform(0.5, 1.0))
+
+    async def _read(self, hosted: HostedPool, store: Store, tail: Tail, number: int) -> None:
+        while True:
+            try:
+                state = await _begin(hosted, store, number)
+                while True:
+                    await _wanted(hosted)
+                    records = await tail.read(number, state.next_offset, READ_LIMIT)
+                    await _take(hosted, number, state, records)
+            except LogUnavailable as error:
+                _log.warning("results cannot be read now", game=hosted.game, partition=number, why=str(error))
+            except Exception as error:
+                _log.error("results cannot be read", game=hosted.game, partition=number, exc_info=error)
+            await asyncio.sleep(RETRY_SECONDS * random.uniform(0.5, 1.0))
+
+
+async def _begin(hosted: HostedPool, store: Store, number: int) -> FoldState:
+    """Where to read on. Raises `LogError`."""
+    kept = hosted.readers.get(number)
+    if kept is not None:
+        reader = msgspec.msgpack.decode(kept, type=Reader)
+        return FoldState(next_offset=reader.next_offset, newest_claim=reader.newest_claim, seqs=dict(reader.seqs))
+    if await hosted.at_rest(lambda: waits(hosted.pool)):
+        return FoldState()
+    # Whatever it will wait for begins after this.
+    there = await checkpointed(store, number)
+    return FoldState(next_offset=there.next_offset, newest_claim=there.newest_claim)
+
+
+def waits(pool: Pool) -> bool:
+    """Whether the pool waits for any result."""
+    return bool(pool.games or pool.starting)
+
+
+async def _wanted(hosted: HostedPool) -> None:
+    """Returns as soon as the pool waits for any result."""
+    while True:
+        news = hosted.news
+        if await hosted.at_rest(lambda: waits(hosted.pool)):
+            return
+        await news.wait()
+
+
+async def _take(hosted: HostedPool, number: int, state: FoldState, records: Sequence[Record]) -> None:
+    """Fold these records, and have the results among them taken in."""
+    begin = await hosted.at_rest(lambda: hosted.pool.positions.get(number, (0, -1))[0])
+    wanted = await hosted.at_rest(lambda: {*hosted.pool.games, *hosted.pool.starting})
+    results: list[Result] = []
+    for record in records:
+        if record.key == CLAIM_KEY or record.key in wanted:
+            verdict = fold(state, record)
+            if isinstance(verdict, Effective):
+                result = result_of(hosted.house.rules, verdict.aggregate_id, verdict.entry.body)
+                if result is not None:
+                    results.append(result)
+                    wanted.discard(result.game_id)
+        else:
+            state.next_offset = record.offset + 1
+    if results:
+        command = TakeResults(number, begin, state.next_offset, state.newest_claim, tuple(results))
+        if not await tell(hosted, f"results:{number}:{state.next_offset}", command):
+            raise LogUnavailable("the results were not taken in")
+    state.seqs = {game_id: seq for game_id, seq in state.seqs.items() if game_id in wanted}
+    hosted.readers[number] = msgspec.msgpack.encode(Reader(state.next_offset, state.newest_claim, state.seqs))
+
+
+def result_of(rules: Rules, game_id: str, body: bytes) -> Result | None:
+    """The result that a record of a game holds; None where the game goes on."""
+    record = decode_Record(body)
+    ended = rules.wire.decode_event(record.events[-1]) if record.events else None
+    if not isinstance(ended, GameEnded):
+        return None
+    return Result(game_id, EndReason(ended.reason), ended.ranks, record.at_ms)

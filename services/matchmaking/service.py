@@ -1,0 +1,249 @@
+"""MatchmakingService: every request becomes a command or a read of the game's pool."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+from google.protobuf.descriptor import ServiceDescriptor
+from msgspec.structs import replace
+
+from guildhall.host.failures import outcome_unknown, refused, shutting_down
+from guildhall.host.messages import parse, required
+from guildhall.kernel import ids
+from guildhall.kernel.decide import check_command_id
+from guildhall.kernel.refusal import Refusal
+from guildhall.matchmaking.v1 import matchmaking_service_pb2
+from guildhall.matchmaking.v1 import structs as wire
+from guildhall.rpc.deadlines import LONGEST_WAIT
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
+from guildhall.rpc.server import Context
+from guildhall.telemetry import metrics
+from services.matchmaking import states
+from services.matchmaking.accepted import payload_hash
+from services.matchmaking.guesses import Guesses
+from services.matchmaking.hosted_pool import MATCHMAKING, Asked, HostedPool
+from services.matchmaking.page_tokens import PageTokens, page_size
+from services.matchmaking.pool import Pool
+from services.matchmaking.pool_host import PoolHost
+from services.matchmaking.watching import Told, Watch
+
+MATCHMAKING_SERVICE: ServiceDescriptor = matchmaking_service_pb2.DESCRIPTOR.services_by_name["MatchmakingService"]
+
+T = TypeVar("T")
+
+
+class MatchmakingService:
+    """Methods take and give bytes, as `rpc.server.handlers` calls them."""
+
+    def __init__(self, host: PoolHost, tokens: PageTokens) -> None:
+        self._host = host
+        self._tokens = tokens
+        self._guesses = Guesses()
+        self._watching: set[Watch] = set()
+        self._closing = False
+
+    def close(self) -> None:
+        """Take no more requests, and end the open streams."""
+        self._closing = True
+        for watch in self._watching:
+            watch.end(shutting_down())
+
+    # --- the queue
+
+    async def create_ticket(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = await self._write("CreateTicket", request, caller)
+        return wire.encode_CreateTicketResponse(wire.CreateTicketResponse(_created(asked, caller)))
+
+    async def cancel_ticket(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("CancelTicket", request, caller)
+        return b""
+
+    async def watch_ticket(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
+        asked = parse(wire.decode_WatchTicketRequest, request)
+        hosted = self._pool(asked.game, caller)
+
+        def tell(pool: Pool) -> Told:
+            answer = states.ticket_of(pool, caller.subject, asked.ticket_id)
+            if answer is None:
+                return _NO_TICKET
+            return Told(wire.encode_WatchTicketResponse(answer), last=answer.ended is not None)
+
+        async for message in self._watch(Watch(hosted, caller, tell)):
+            if message is _NO_TICKET.message:
+                raise Failure("TICKET_NOT_FOUND", "You have no such ticket (any more).")
+            yield message
+
+    # --- parties
+
+    async def create_party(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = await self._write("CreateParty", request, caller)
+        return wire.encode_CreatePartyResponse(wire.CreatePartyResponse(_created(asked, caller)))
+
+    async def join_party(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("JoinParty", request, caller)
+        return b""
+
+    async def leave_party(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("LeaveParty", request, caller)
+        return b""
+
+    async def kick_from_party(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("KickFromParty", request, caller)
+        return b""
+
+    # --- tables
+
+    async def create_table(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = await self._write("CreateTable", request, caller)
+        return wire.encode_CreateTableResponse(wire.CreateTableResponse(_created(asked, caller)))
+
+    async def sit_down(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("SitDown", request, caller)
+        return b""
+
+    async def leave_table(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("LeaveTable", request, caller)
+        return b""
+
+    async def kick_from_table(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("KickFromTable", request, caller)
+        return b""
+
+    async def add_bot(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("AddBot", request, caller)
+        return b""
+
+    async def remove_bot(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("RemoveBot", request, caller)
+        return b""
+
+    async def start_table(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("StartTable", request, caller)
+        return b""
+
+    async def list_tables(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = parse(wire.decode_ListTablesRequest, request)
+        hosted = self._pool(asked.game, caller)
+        size = page_size(asked.page_size)
+        listing = f"tables {asked.game}"
+        after = self._tokens.opened(listing, caller.subject, asked.page_token)
+        tables = await hosted.read(states.public_tables)
+        begin = next((n for n, table in enumerate(tables) if _key(table) > after), len(tables))
+        page = tables[begin : begin + size]
+        more = begin + size < len(tables)
+        token = self._tokens.sealed(listing, caller.subject, _key(page[-1]) if more else "")
+        return wire.encode_ListTablesResponse(wire.ListTablesResponse(tuple(page), token))
+
+    # --- offers
+
+    async def confirm_offer(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("ConfirmOffer", request, caller)
+        return b""
+
+    async def decline_offer(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        await self._write("DeclineOffer", request, caller)
+        return b""
+
+    # --- what the caller has
+
+    async def get_state(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = parse(wire.decode_GetStateRequest, request)
+        state = await self._pool(asked.game, caller).read(lambda pool: states.state_of(pool, caller.subject))
+        return wire.encode_GetStateResponse(wire.GetStateResponse(state))
+
+    async def watch_state(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
+        asked = parse(wire.decode_WatchStateRequest, request)
+        hosted = self._pool(asked.game, caller)
+
+        def tell(pool: Pool) -> Told:
+            state = states.state_of(pool, caller.subject)
+            return Told(wire.encode_WatchStateResponse(wire.WatchStateResponse(state)))
+
+        async for message in self._watch(Watch(hosted, caller, tell)):
+            yield message
+
+    # --- ratings
+
+    async def get_rating(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = parse(wire.decode_GetRatingRequest, request)
+        hosted = self._pool(asked.game, caller)
+        answer = await hosted.read(lambda pool: states.rating_of(pool, asked.subject or caller.subject))
+        return wire.encode_GetRatingResponse(answer)
+
+    async def list_leaderboard(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = parse(wire.decode_ListLeaderboardRequest, request)
+        hosted = self._pool(asked.game, caller)
+        size = page_size(asked.page_size)
+        listing = f"leaderboard {asked.game}"
+        first = int(self._tokens.opened(listing, caller.subject, asked.page_token) or "0")
+        page = await hosted.read(lambda pool: states.leaderboard(pool, first, size + 1))
+        token = self._tokens.sealed(listing, caller.subject, str(first + size) if len(page) > size else "")
+        answer = wire.ListLeaderboardResponse(tuple(page[:size]), first + 1, token)
+        return wire.encode_ListLeaderboardResponse(answer)
+
+    # --- shared
+
+    def _pool(self, game: str, caller: Caller) -> HostedPool:
+        """The pool, served here. Raises Failure MISSING_SCOPE, INVALID_GAME, SHUTTING_DOWN; Elsewhere."""
+        if self._closing:
+            raise shutting_down()
+        caller.require("play")
+        if not game:
+            raise required("game", "The game is missing.")
+        return self._host.pool(game)
+
+    async def _write(self, method: str, request: bytes, caller: Caller) -> Any:
+        """Have the request accepted; as it was parsed. Raises Failure."""
+        asked: Any = parse(getattr(wire, f"decode_{method}Request"), request)
+        try:
+            check_command_id("", asked.command_id)
+        except Refusal as refusal:
+            raise refused(refusal) from None
+        hosted = self._pool(asked.game, caller)
+        canonical = getattr(wire, f"encode_{method}Request")(replace(asked, validate_only=False))
+        command = Asked(caller.subject, asked.command_id, payload_hash(method, canonical), asked, asked.validate_only)
+        guess = bool(getattr(asked, "code", ""))
+        if guess:
+            self._guesses.begin(caller.subject)
+        wrong = False
+        try:
+            async with asyncio.timeout(LONGEST_WAIT):
+                await hosted.act(command)
+        except TimeoutError:
+            raise outcome_unknown() from None
+        except Failure as failure:
+            wrong = failure.reason == "CODE_NOT_FOUND"
+            metrics.COMMANDS.labels(MATCHMAKING, failure.reason).inc()
+            raise
+        else:
+            metrics.COMMANDS.labels(MATCHMAKING, "accepted").inc()
+        finally:
+            if wrong:
+                metrics.WRONG_CODES.labels(asked.game).inc()
+            elif guess:
+                self._guesses.was_right(caller.subject)
+        return asked
+
+    async def _watch(self, watch: Watch) -> AsyncGenerator[bytes, None]:
+        self._watching.add(watch)
+        try:
+            async with aclosing(watch.messages()) as messages:
+                async for message in messages:
+                    yield message
+        finally:
+            self._watching.discard(watch)
+
+
+_NO_TICKET = Told(b"no such ticket", last=True)
+
+
+def _key(table: wire.Table) -> str:
+    """Sorts as the list of tables is sorted."""
+    return f"{table.created_ms:020d}.{table.table_id}"
+
+
+def _created(asked: Any, caller: Caller) -> str:
+    """The id of what the request creates; "" when it was only validated."""
+    return "" if asked.validate_only else ids.game_id(caller.subject, asked.command_id)

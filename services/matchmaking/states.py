@@ -1,0 +1,134 @@
+"""What is told: a subject's State, public tables, the leaderboard. Read from a settled pool."""
+
+from bisect import bisect_left
+
+from guildhall.kernel.luck import commitment
+from guildhall.matchmaking.v1 import structs as told
+from guildhall.matchmaking.v1.structs import GetRatingResponse, State, WatchTicketResponse
+from services.matchmaking import ratings
+from services.matchmaking.house import is_bot
+from services.matchmaking.pool import MIN_GAMES, Ended, Game, Offer, Party, Pool, Rating, Table, Ticket
+
+MOST_ENDED = 8
+
+
+def state_of(pool: Pool, subject: str) -> State:
+    """Everything that the subject has, and nothing that tells of others' places."""
+    ticket = pool.tickets.get(pool.ticket_of.get(subject, ""))
+    party = pool.parties.get(pool.party_of.get(subject, ""))
+    table = pool.tables.get(pool.table_of.get(subject, ""))
+    offer_id = ticket.offer_id if ticket is not None else table.offer_id if table is not None else ""
+    offer = pool.offers.get(offer_id)
+    games = sorted(
+        (pool.games[game_id] for game_id in pool.games_of.get(subject, ())),
+        key=lambda game: (game.started_ms, game.game_id),
+    )
+    ended = sorted(
+        (pool.ended[ticket_id] for ticket_id in pool.ended_of.get(subject, ())), key=lambda each: each.number
+    )
+    return State(
+        ticket=None if ticket is None else _ticket(pool, ticket),
+        party=None if party is None else _party(party),
+        table=None if table is None else _table(pool, table),
+        offer=None if offer is None else _offer(pool, offer, subject),
+        games=tuple(_game(game, subject) for game in games),
+        ended=tuple(map(_ended, ended[-MOST_ENDED:])),
+    )
+
+
+def ticket_of(pool: Pool, subject: str, ticket_id: str) -> WatchTicketResponse | None:
+    """One ticket of the subject as it stands; None where it has no such ticket (any more)."""
+    ticket = pool.tickets.get(ticket_id)
+    if ticket is not None and subject in ticket.subjects:
+        offer = pool.offers.get(ticket.offer_id)
+        return WatchTicketResponse(
+            waiting=_ticket(pool, ticket), offer=None if offer is None else _offer(pool, offer, subject)
+        )
+    ended = pool.ended.get(ticket_id)
+    if ended is not None and subject in ended.subjects:
+        game = pool.games.get(ended.game_id)
+        return WatchTicketResponse(ended=_ended(ended), game=None if game is None else _game(game, subject))
+    return None
+
+
+def public_tables(pool: Pool) -> list[told.Table]:
+    """Oldest first."""
+    tables = [table for table in pool.tables.values() if not table.code]
+    tables.sort(key=lambda table: (table.created_ms, table.table_id))
+    return [_table(pool, table) for table in tables]
+
+
+def rating_of(pool: Pool, subject: str) -> GetRatingResponse:
+    """A subject's rating, its place among those with enough games, and its newest games."""
+    rating = ratings.rating_of(pool, subject)
+    return GetRatingResponse(_rating(rating), place(pool, rating), tuple(reversed(rating.history)))
+
+
+def place(pool: Pool, rating: Rating) -> int:
+    """From 1; equal ordinals share a place. 0: too few games."""
+    if rating.games < MIN_GAMES:
+        return 0
+    return 1 + bisect_left(pool.standings, (-rating.ordinal, ""))
+
+
+def leaderboard(pool: Pool, first: int, size: int) -> list[told.Rating]:
+    """The ratings from the `first` (0 is the best) on, at most `size`."""
+    return [_rating(pool.ratings[subject]) for _, subject in pool.standings[first : first + size]]
+
+
+def _ticket(pool: Pool, ticket: Ticket) -> told.Ticket:
+    return told.Ticket(
+        ticket_id=ticket.ticket_id,
+        subjects=ticket.subjects,
+        party_id=ticket.party_id,
+        terms=pool.terms[ticket.terms_id],
+        seats=ticket.seats,
+        bots=ticket.bots,
+        since_ms=ticket.since_ms,
+        expires_ms=ticket.expires_ms,
+    )
+
+
+def _ended(ended: Ended) -> told.EndedTicket:
+    return told.EndedTicket(ended.ticket_id, ended.outcome, ended.ended_ms, ended.game_id)
+
+
+def _party(party: Party) -> told.Party:
+    return told.Party(party.party_id, party.members, party.code)
+
+
+def _table(pool: Pool, table: Table) -> told.Table:
+    return told.Table(
+        table_id=table.table_id,
+        owner=table.owner,
+        seats=table.seats,
+        terms=pool.terms[table.terms_id],
+        seating=table.seating,
+        unrated=table.unrated,
+        code=table.code,
+        created_ms=table.created_ms,
+        starting=bool(table.offer_id),
+    )
+
+
+def _offer(pool: Pool, offer: Offer, subject: str) -> told.Offer:
+    missing = offer.missing
+    return told.Offer(
+        offer_id=offer.offer_id,
+        seats=len(offer.subjects),
+        confirmed=len(offer.subjects) - len(missing),
+        you_confirmed=subject not in missing,
+        terms=pool.terms[offer.terms_id],
+        bots=sum(map(is_bot, offer.subjects)),
+        deadline_ms=offer.deadline_ms,
+        seed_hash=commitment(offer.seed) if offer.seed else b"",
+        accepted=bool(offer.game_id),
+    )
+
+
+def _game(game: Game, subject: str) -> told.GameSeat:
+    return told.GameSeat(game.game_id, game.subjects.index(subject), game.subjects, game.started_ms, game.seed)
+
+
+def _rating(rating: Rating) -> told.Rating:
+    return told.Rating(rating.subject, rating.mu, rating.sigma, rating.games, rating.wins, rating.ordinal)

@@ -1,0 +1,273 @@
+"""What a pool makes of its log and of other owners, over a memory log that misbehaves on command."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record
+from guildhall.log.memory import Faults, MemoryBroker
+from guildhall.log.port import Appended, AppendOutcome, Claim, Doubt, Entry, ProducerRecord
+from guildhall.log.recovery import open_store
+from guildhall.log.values import decode
+from guildhall.matchmaking.v1 import structs as wire
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.forwarding import Elsewhere
+from services.matchmaking.accepted import EXPIRED_MS, REMEMBERED_MS, Accepted, payload_hash
+from services.matchmaking.hosted_pool import GROUP, Asked, HostedPool
+from services.matchmaking.pool import snapshot
+from services.matchmaking.pool_partition import PoolPartition
+from tests.matchmaking.hall import GAME, HOUSE
+
+TOPIC = "guildhall.matchmaking.events"
+
+
+async def owner(broker: MemoryBroker, instance: str, faults: Faults | None = None) -> PoolPartition:
+    """A partition that is folded and claimed."""
+    store = await open_store(broker.log(faults), "matchmaking", 1)
+    partition = PoolPartition([HOUSE], store, 0, Claim(instance, f"{instance}:1"), lambda *_: None, [])
+    await partition.fold()
+    await partition.writer.claim()
+    return partition
+
+
+def ticket(subject: str, command_id: str = "", **fields: Any) -> Asked:
+    """A subject enters the queue, alone."""
+    request = wire.CreateTicketRequest(command_id=command_id or f"{subject}-1", game=GAME, **{"seats": (4,), **fields})
+    payload = payload_hash("CreateTicket", wire.encode_CreateTicketRequest(request))
+    return Asked(subject, request.command_id, payload, request, request.validate_only)
+
+
+def entries(broker: MemoryBroker) -> list[Record]:
+    """What the log holds, claims aside."""
+    values = [decode(record.value) for record in broker.events[TOPIC][0]]
+    return [decode_Record(value.body) for value in values if isinstance(value, Entry)]
+
+
+def state(hosted: HostedPool) -> bytes:
+    return snapshot(hosted.pool)
+
+
+async def test_many_commands_make_few_entries() -> None:
+    broker = MemoryBroker()
+    partition = await owner(broker, "first")
+    hosted = partition.pools[GAME]
+    count = 3 * GROUP
+    await asyncio.gather(*(hosted.act(ticket(f"player {n}", seats=(2,))) for n in range(count)))
+    held = entries(broker)
+    accepted = [command.subject for record in held for command in record.commands]
+    assert sorted(accepted) == sorted(f"player {n}" for n in range(count))
+    assert [record.seq for record in held] == list(range(1, len(held) + 1)) and len(held) <= 8
+    assert max(len(record.commands) for record in held) == GROUP
+    await partition.finish(1.0)
+
+
+async def test_a_command_is_accepted_once() -> None:
+    broker = MemoryBroker()
+    partition = await owner(broker, "first")
+    hosted = partition.pools[GAME]
+    await asyncio.gather(*(hosted.act(ticket("alice")) for _ in range(20)))
+    await hosted.act(ticket("alice"))
+    with pytest.raises(Failure, match="COMMAND_ID_REUSED"):
+        await hosted.act(ticket("alice", seats=(3,)))
+    together = await asyncio.gather(
+        hosted.act(ticket("bob")), hosted.act(ticket("bob", seats=(3,))), return_exceptions=True
+    )
+    assert together[0] is None and isinstance(together[1], Failure) and together[1].reason == "COMMAND_ID_REUSED"
+    assert [[command.subject for command in record.commands] for record in entries(broker)] == [["alice"], ["bob"]]
+    await partition.finish(1.0)
+
+
+async def test_what_is_refused_or_only_validated_leaves_no_record() -> None:
+    broker = MemoryBroker()
+    partition = await owner(broker, "first")
+    hosted = partition.pools[GAME]
+    await hosted.act(ticket("alice"))
+    before = state(hosted)
+    for asked, reason in (
+        (ticket("alice", "again"), "ALREADY_WAITING"),
+        (ticket("bob", seats=(99,)), "INVALID_SEATS"),
+        (ticket("bot/random/1"), "BOTS_DO_NOT_QUEUE"),
+    ):
+        with pytest.raises(Failure, match=reason):
+            await hosted.act(asked)
+    await hosted.act(ticket("bob", validate_only=True))
+    assert state(hosted) == before and len(entries(broker)) == 1
+    await hosted.act(ticket("bob"))
+    assert len(entries(broker)) == 2
+    await partition.finish(1.0)
+
+
+async def test_the_next_owner_folds_the_same_pool_from_events_and_from_a_stored_state() -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    for name in ("alice", "bob", "carol"):
+        await first.pools[GAME].act(ticket(name))
+    whole = state(first.pools[GAME])
+    second = await owner(broker, "second")
+    assert state(second.pools[GAME]) == whole
+    await second.store_states()
+    await second.pools[GAME].act(ticket("dave", seats=(3,)))
+    third = await owner(broker, "third")
+    assert third.pools[GAME].kept_seq == 3 and third.pools[GAME].seq == 4
+    assert state(third.pools[GAME]) == state(second.pools[GAME])
+    await third.pools[GAME].act(ticket("alice"))  # known, also from the stored state
+    with pytest.raises(Failure, match="COMMAND_ID_REUSED"):
+        await third.pools[GAME].act(ticket("bob", seats=(2,)))
+    with pytest.raises(Elsewhere):
+        await second.pools[GAME].act(ticket("erin"))
+    for partition in (first, second, third):
+        await partition.finish(1.0)
+
+
+class LateReports(Faults):
+    """Everything is written at once, but while `held`, reports are awaited in vain and are then `Doubt`."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.written = asyncio.Event()
+        self.given_up = asyncio.Event()
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        outcomes = [write(record) for record in records]
+        if not self.held:
+            return outcomes
+        self.written.set()
+        await self.given_up.wait()
+        return [Doubt("no report")] * len(records)
+
+
+async def test_what_the_next_owner_added_to_an_entry_in_doubt() -> None:
+    """An owner that was cut off learns at once that its entry counts, of another's claim, and of the next entry."""
+    broker, faults = MemoryBroker(), LateReports()
+    first = await owner(broker, "first", faults)
+    hosted = first.pools[GAME]
+    await hosted.act(ticket("alice"))
+    faults.held = True
+    asked = asyncio.create_task(hosted.act(ticket("bob")))
+    await faults.written.wait()
+    second = await owner(broker, "second")
+    await second.pools[GAME].act(ticket("carol"))
+    faults.held = False
+    faults.given_up.set()
+    await asked
+    await first.writer.stood_down()
+    assert state(hosted) == state(second.pools[GAME])
+    assert len(second.pools[GAME].pool.tickets) == 3
+    for partition in (first, second):
+        await partition.finish(1.0)
+
+
+class Lost(Faults):
+    """While `losing`, entries are lost without a report."""
+
+    def __init__(self) -> None:
+        self.losing = False
+        self.lost = asyncio.Event()
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        if self.losing and any(record.key for record in records):
+            self.lost.set()
+            return [Doubt("lost")] * len(records)
+        return [write(record) for record in records]
+
+
+async def test_an_entry_that_was_lost_is_judged_again() -> None:
+    """The owner claims again, takes back what was not in the log, and the same commands make a new entry."""
+    broker, faults = MemoryBroker(), Lost()
+    partition = await owner(broker, "first", faults)
+    hosted = partition.pools[GAME]
+    await hosted.act(ticket("alice"))
+    faults.losing = True
+    asked = [asyncio.create_task(hosted.act(ticket(name))) for name in ("bob", "carol")]
+    refused = asyncio.create_task(hosted.act(ticket("alice", "again")))
+    await faults.lost.wait()
+    faults.losing = False
+    await asyncio.gather(*asked)
+    with pytest.raises(Failure, match="ALREADY_WAITING"):
+        await refused
+    assert sorted(hosted.pool.ticket_of) == ["alice", "bob", "carol"]
+    again = await owner(broker, "second")
+    assert state(again.pools[GAME]) == state(hosted)
+    for each in (partition, again):
+        await each.finish(1.0)
+
+
+async def test_an_entry_that_another_owner_came_before_is_not_told_as_accepted() -> None:
+    """Lost, and then another owner takes the same subject's other ticket: the first owner sends its caller there."""
+    broker, faults = MemoryBroker(), Lost()
+    first = await owner(broker, "first", faults)
+    faults.losing = True
+    asked = asyncio.create_task(first.pools[GAME].act(ticket("alice")))
+    await faults.lost.wait()
+    second = await owner(broker, "second")
+    await second.pools[GAME].act(ticket("alice", "other", seats=(3,)))
+    with pytest.raises(Elsewhere):
+        await asked
+    await first.writer.stood_down()
+    assert state(first.pools[GAME]) == state(second.pools[GAME])
+    for each in (first, second):
+        await each.finish(1.0)
+
+
+async def test_reads_wait_for_what_is_in_flight() -> None:
+    broker, faults = MemoryBroker(), LateReports()
+    partition = await owner(broker, "first", faults)
+    hosted = partition.pools[GAME]
+    faults.held = True
+    asked = asyncio.create_task(hosted.act(ticket("alice")))
+    await faults.written.wait()
+    read = asyncio.create_task(hosted.read(lambda pool: len(pool.tickets)))
+    await asyncio.sleep(0.05)
+    assert not read.done()
+    faults.held = False
+    faults.given_up.set()
+    assert await read == 1
+    await asked
+    await partition.finish(1.0)
+
+
+async def test_a_damaged_record_stops_its_pool_alone() -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    await first.finish(1.0)
+    log = broker.log(None)
+    topic = await log.events(TOPIC, 1)
+    [outcome] = await topic.append(0, [ProducerRecord(GAME, b"\xff nonsense")])
+    assert isinstance(outcome, Appended)
+    second = await owner(broker, "second")
+    with pytest.raises(Failure, match="GAME_QUARANTINED"):
+        await second.pools[GAME].act(ticket("bob"))
+    with pytest.raises(Failure, match="GAME_QUARANTINED"):
+        await second.pools[GAME].read(len)
+    await second.finish(1.0)
+
+
+async def test_ids_are_remembered_for_a_day_and_known_to_be_too_late_for_another() -> None:
+    accepted = Accepted()
+    asked = ticket("alice")
+    command = CommandRef(asked.subject, asked.command_id, asked.payload)
+    accepted.take([command], 1_000)
+    assert accepted.holds("alice", asked.command_id, asked.payload, 1_000 + REMEMBERED_MS)
+    assert not accepted.holds("bob", asked.command_id, asked.payload, 1_000)
+    with pytest.raises(Failure, match="COMMAND_ID_EXPIRED"):
+        accepted.holds("alice", asked.command_id, asked.payload, 1_001 + REMEMBERED_MS)
+    again = Accepted(accepted.kept())
+    assert again.kept() == accepted.kept()
+    accepted.take([], 1_001 + REMEMBERED_MS + EXPIRED_MS)
+    assert len(accepted) == 0
+    assert not again.holds("alice", asked.command_id, asked.payload, 1_001 + REMEMBERED_MS + EXPIRED_MS)
