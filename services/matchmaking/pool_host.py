@@ -1,6 +1,7 @@
 """Matchmaking's host: the pools of all games, by partition, as this instance is to serve them."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from guildhall.host.holdings import Claimed, Holdings
 from guildhall.host.owners import Owners
@@ -50,8 +51,8 @@ class PoolHost:
         """Open the topics. Raises `LogUnavailable`, `LogUnreadable`."""
         self._store = await open_store(self._log, MATCHMAKING)
         for game in self.games:
-            metrics.WAITING_TICKETS.labels(game).set_function(lambda game=game: self._count(game, "tickets"))
-            metrics.GAMES_TO_MAKE.labels(game).set_function(lambda game=game: self._count(game, "starting"))
+            metrics.WAITING_TICKETS.labels(game).set_function(partial(self._count, game, "tickets"))
+            metrics.GAMES_TO_MAKE.labels(game).set_function(partial(self._count, game, "starting"))
 
     def _count(self, game: str, what: str) -> int:
         for partition in self.holdings.partitions:

@@ -185,7 +185,8 @@ class Hall:
             for rules in config.games:
                 await self._add(rules, me, door)
             if config.housed is not None:
-                await self._house(config.housed(Foundation(log, me, self._owners, door.key, self._ready_changed.set)), door)
+                foundation = Foundation(log, me, self._owners, door.key, self._ready_changed.set)
+                await self._house(config.housed(foundation), door)
             service = OperationsService(self.hosts, self._log, me, self.draining.set, self._owners.of)
             self._server.add(OPERATIONS_SERVICE, service, door.gate, self._forwarder)
             self._services.append(service)
