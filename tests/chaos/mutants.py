@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from tests.faults.__main__ import COPIED, ROOT, environment, plant
-from tests.faults.faults import Fault
+from tests.faults.fault import Fault
 
 HOSTED = "libs/guildhall/host/hosted_game.py"
 

@@ -2,7 +2,7 @@
 
     python -m tests.faults [NAME ...]
 
-Every fault must be caught by at least one suite, and the tree without one by none, else the exit code is 1.
+Every fault must be caught by at least one suite of its game, and the tree without one by none, else the exit code is 1.
 """
 
 import os
@@ -11,13 +11,17 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
-from tests.faults.faults import FAULTS, Fault
+from tests.faults import arcane_alley, trickerion
+from tests.faults.fault import Fault
 from tests.faults.suites import SUITES
 
 ROOT = Path(__file__).resolve().parents[2]
+FAULTS = (*arcane_alley.FAULTS, *trickerion.FAULTS)
 COPIED = ("libs", "services", "tests", "proto", "tools", "docs", "pyproject.toml", "gen")
+CONTROL = "no fault at all"
 LONGEST = 300
 """Seconds that one suite may take on one fault; a suite that hangs has caught it."""
 
@@ -39,9 +43,9 @@ def environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": paths, "GUILDHALL_GAMES": "20", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def caught(suite: str, tree: Path) -> bool:
+def caught(suite: str, game: str, tree: Path) -> bool:
     """Whether a suite fails in the copy."""
-    command = [sys.executable, "-m", "tests.faults.suites", suite]
+    command = [sys.executable, "-m", "tests.faults.suites", suite, game]
     try:
         done = subprocess.run(
             command, cwd=tree, env=environment(tree), capture_output=True, timeout=LONGEST, check=False
@@ -52,8 +56,11 @@ def caught(suite: str, tree: Path) -> bool:
 
 
 def main() -> int:
-    control = Fault("no fault at all", "pyproject.toml", "[project]", "[project]")
-    chosen = [control, *(fault for fault in FAULTS if not sys.argv[1:] or fault.name in sys.argv[1:])]
+    wanted = [fault for fault in FAULTS if not sys.argv[1:] or fault.name in sys.argv[1:]]
+    controls = [
+        Fault(CONTROL, "pyproject.toml", "[project]", "[project]", game) for game in {f.game: 0 for f in wanted}
+    ]
+    chosen = [*controls, *wanted]
     missed = 0
     for fault in chosen:
         with tempfile.TemporaryDirectory(prefix="guildhall-fault-") as directory:
@@ -62,11 +69,12 @@ def main() -> int:
                 source = ROOT / name
                 shutil.copytree(source, tree / name) if source.is_dir() else shutil.copy(source, tree / name)
             plant(fault, tree)
+            run = partial(caught, game=fault.game, tree=tree)
             with ThreadPoolExecutor(max_workers=2) as both_cores:
-                failed = dict(zip(SUITES, both_cores.map(caught, SUITES, [tree] * len(SUITES)), strict=True))
+                failed = dict(zip(SUITES, both_cores.map(run, SUITES), strict=True))
         by = [suite for suite, fails in failed.items() if fails]
-        missed += bool(by) if fault is control else not by
-        print(f"{fault.name:28} {', '.join(by) or 'not caught'}", flush=True)
+        missed += bool(by) if fault.name == CONTROL else not by
+        print(f"{fault.game:13} {fault.name:28} {', '.join(by) or 'not caught'}", flush=True)
     return 1 if missed else 0
 
 

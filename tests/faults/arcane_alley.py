@@ -1,16 +1,6 @@
-"""Deliberate faults: each is one change of one file."""
+"""Deliberate faults of the kernel and of Arcane Alley: each is one change of one file."""
 
-from typing import NamedTuple
-
-
-class Fault(NamedTuple):
-    """In `file`, `old` (which stands there once) becomes `new`."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-
+from tests.faults.fault import Fault
 
 KERNEL = "libs/guildhall/kernel"
 GAME = "services/arcane_alley"
