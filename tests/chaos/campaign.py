@@ -20,18 +20,22 @@ from guildhall.rpc.identity import existing_key, own_key
 from tests.chaos import faults, history
 from tests.chaos.checker import counts, judge
 from tests.chaos.client import Client, Doors
-from tests.chaos.faults import Faults
+from tests.chaos.faults import Faults, ReadSide
 from tests.chaos.history import WRITES
 from tests.chaos.line import Line
 from tests.chaos.players import Players
 from tests.chaos.processes import GUILDHALL, ROOT, Service
+from tests.chaos.redis_server import RedisServer
 from tests.chaos.violations import Rule, Violation
+from tests.chaos.watchers import Watchers
 from tests.chaos.witness import Told, fold_topic, read_topic
 from tests.kafka_jars import Cluster, free_ports, own_cluster
 from tests.kafka_jars import Line as BrokerLine
 
 TOPIC = "guildhall.arcane_alley.events"
 PROCESSES = 3
+READ_SIDE_PROCESSES = 2
+"""Projections, and processes that serve views."""
 READY_SECONDS = 90.0
 QUIET_SECONDS = 5.0
 STORM_SECONDS = 60.0
@@ -44,7 +48,8 @@ class Plan:
 
     `tables`: games at once; `think`: mean seconds between two commands of a driver, of whom a table has two; `rest`:
     mean seconds between two faults of a lane; five times that between two of the brokers, which concern everybody.
-    `only`: these faults alone, separated by commas; all, if it is empty.
+    `only`: these faults alone, separated by commas; all, if it is empty. `processes` of rules, `watchers`: streams that
+    each fold one game, of everybody who may see it.
     """
 
     seconds: float = 0.0
@@ -54,6 +59,8 @@ class Plan:
     rest: float = 3.0
     seed: int = 1
     only: str = ""
+    processes: int = PROCESSES
+    watchers: int = 0
 
 
 @dataclass
@@ -67,12 +74,16 @@ class Report:
     commands: int = 0
     told: Told = field(default_factory=Told)
     violations: list[Violation] = field(default_factory=list)
+    watchers: int = 0
+    versions_seen: int = 0
+    streams_ended: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
         told = self.told
         finished = sum(versions[-1].ended for versions in told.games.values())
         lines = [
-            f"{self.seconds:.0f} s, {self.plan.brokers} broker(s), {PROCESSES} processes, seed {self.plan.seed}",
+            f"{self.seconds:.0f} s, {self.plan.brokers} broker(s), {self.plan.processes} processes of rules, "
+            f"seed {self.plan.seed}",
             f"faults      {_listed(self.faults)}",
             f"writes      {self.commands} with {_sum(self.calls, 'write')} calls: "
             f"{_sum(self.calls, 'write accepted')} accepted, {_sum(self.calls, 'write refused')} refused, "
@@ -82,6 +93,7 @@ class Report:
             f"log         {told.records} records: {sum(map(len, told.games.values()))} versions of {len(told.games)} "
             f"games ({finished} finished), {told.claims} claims, {told.void_claim} void by claim, "
             f"{told.void_seq} void by seq",
+            f"watchers    {self.watchers}, who saw {self.versions_seen} versions; ended {_listed(self.streams_ended)}",
             f"violations  {len(self.violations)}",
             *(f"  {violation}" for violation in self.violations[:50]),
         ]
@@ -96,7 +108,8 @@ async def run(plan: Plan, directory: Path) -> Report:
     async with _hall(plan, directory) as (cluster, services, broken, client):
         players = Players(client, plan.seed, plan.tables, plan.think)
         playing = asyncio.create_task(players.play())
-        beside = [broken.supervise(), _tell(client, broken, directory / "progress.txt")]
+        watchers = Watchers(client, players, plan.watchers, plan.seed)
+        beside = [broken.supervise(), _tell(client, broken, directory / "progress.txt"), watchers.watch()]
         besides = [asyncio.create_task(work) for work in beside]
         await _break(plan, broken, playing)
         players.stop()
@@ -105,6 +118,7 @@ async def run(plan: Plan, directory: Path) -> Report:
         for service in services:
             if not await service.ready(READY_SECONDS):
                 stuck.append(service.name)
+        seen_wrong = await watchers.settle(cluster.bootstrap)
         stuck += await _storms(cluster.bootstrap)
         partitions = await asyncio.to_thread(read_topic, cluster.bootstrap, TOPIC)
         for task in besides:
@@ -113,7 +127,10 @@ async def run(plan: Plan, directory: Path) -> Report:
     report.seconds = time.monotonic() - began
     history.save(client.calls, directory / "history.jsonl")
     report.told = fold_topic(partitions, event_pb2.Event)
-    report.violations = judge(client.calls, report.told) + broken.found
+    report.violations = judge(client.calls, report.told) + broken.found + seen_wrong
+    report.watchers = len(watchers.all)
+    report.versions_seen = sum(len(watcher.seen) for watcher in watchers.all)
+    report.streams_ended = watchers.reasons()
     report.violations += [Violation(Rule.STUCK, name, "does not come to rest when all is well") for name in stuck]
     report.faults = broken.counts
     report.calls = counts(client.calls)
@@ -125,7 +142,9 @@ async def run(plan: Plan, directory: Path) -> Report:
 @asynccontextmanager
 async def _hall(plan: Plan, directory: Path) -> AsyncIterator[tuple[Cluster, list[Service], Faults, Client]]:
     """Brokers, lines and processes; all of it ends here."""
-    names = [f"rules-{number}" for number in range(PROCESSES)] + ["spare"]
+    kinds = {"projection": READ_SIDE_PROCESSES, "views": READ_SIDE_PROCESSES}
+    beside = [f"{kind}-{number}" for kind, count in kinds.items() for number in range(count)]
+    names = [f"rules-{number}" for number in range(plan.processes)] + ["spare", *beside]
     behind = {name: free_ports(plan.brokers) for name in names}
     fronts = {name: free_ports(plan.brokers) for name in names}
     lines = {name: Line(list(zip(fronts[name], behind[name], strict=True))) for name in names}
@@ -141,25 +160,34 @@ async def _hall(plan: Plan, directory: Path) -> AsyncIterator[tuple[Cluster, lis
         for line in lines.values():
             stack.push_async_callback(line.close)
             await line.open()
+        redis = RedisServer(directory / "redis")
+        stack.push_async_callback(redis.kill)
+        await redis.start()
         services = []
         for name in names:
-            words = ["serve", "rules", "--game", "arcane-alley", "--data", str(directory)]
+            kind = "rules" if name == "spare" else name.partition("-")[0]
+            words = ["serve", kind, "--game", "arcane-alley", "--data", str(directory)]
+            if kind != "rules":
+                words += ["--redis", redis.url]
             words += ["--kafka", ",".join(f"127.0.0.1:{port}" for port in fronts[name])]
             if plan.brokers == 1:
                 words.append("--single-broker-not-durable")
             services.append(Service(name, ports[name], words, directory / f"{name}.log"))
             stack.push_async_callback(services[-1].kill)
         await _make_topics(cluster.bootstrap, plan.brokers == 1)
-        *regular, spare = services
+        regular, spare = services[: plan.processes], services[plan.processes]
+        others = services[plan.processes + 1 :]
+        read_side = ReadSide(redis, others[:READ_SIDE_PROCESSES], others[READ_SIDE_PROCESSES:])
         doors = Doors(ports)
         stack.push_async_callback(doors.close)
         doors.open |= {service.name for service in regular}
-        broken = Faults(Random(plan.seed), regular, spare, lines, doors, cluster.brokers)
-        await asyncio.gather(*(service.start() for service in regular))
-        for service in regular:
+        doors.views |= {service.name for service in read_side.views}
+        broken = Faults(Random(plan.seed), regular, spare, lines, doors, cluster.brokers, read_side)
+        await asyncio.gather(*(service.start() for service in [*regular, *others]))
+        for service in [*regular, *others]:
             if not await service.ready(READY_SECONDS):
                 raise RuntimeError(f"{service.name} does not serve: {service.output()}")
-        yield cluster, regular, broken, Client(doors, existing_key(directory))
+        yield cluster, [*regular, *others], broken, Client(doors, existing_key(directory))
 
 
 async def _storms(bootstrap: str) -> list[str]:
@@ -203,7 +231,7 @@ async def _tell(client: Client, broken: Faults, path: Path) -> None:
 
 async def _break(plan: Plan, broken: Faults, playing: "asyncio.Task[None]") -> None:
     """Lets the faults happen while the players play; afterwards nothing is broken. Raises what ended the players."""
-    lanes = [(faults.PROCESSES, plan.rest), (faults.LINES, plan.rest)]
+    lanes = [(faults.PROCESSES, plan.rest), (faults.LINES, plan.rest), (faults.READ_SIDE, plan.rest)]
     lanes.append((faults.BROKERS if plan.brokers < 3 else faults.CLUSTER, 5 * plan.rest))
     wanted = set(plan.only.split(","))
     chosen = [({name: n for name, n in shares.items() if not plan.only or name in wanted}, r) for shares, r in lanes]

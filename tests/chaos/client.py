@@ -40,11 +40,18 @@ class Doors:
         }
         self.open: set[str] = set()
         """Those that clients know of: also some that are down at the moment."""
+        self.views: set[str] = set()
+        """Those that serve views; none: all of them do."""
 
     def some(self, random: Random, but: str = "") -> str:
         """Any process, if possible another one than that."""
         others = sorted(self.open - {but})
         return random.choice(others or sorted(self.open))
+
+    def some_views(self, random: Random, but: str = "") -> str:
+        """Any process that serves views, if possible another one than that."""
+        others = sorted((self.views or self.open) - {but})
+        return random.choice(others or sorted(self.views or self.open))
 
     async def close(self) -> None:
         """Ends the connections."""
@@ -59,6 +66,8 @@ class Client:
         self.doors = doors
         self.calls: list[Call] = []
         self._key = key
+        self.newest: dict[str, int] = {}
+        """The newest version of each game that was told of: reads of views have to reflect it."""
         self._random = Random(key.private_bytes_raw())
         self._tokens: dict[str, tuple[tuple[str, str], ...]] = {}
 
@@ -72,6 +81,7 @@ class Client:
     def record(self, call: Call) -> Call:
         """Remembers a call."""
         self.calls.append(call)
+        self.newest[call.game_id] = max(self.newest.get(call.game_id, 0), call.told)
         return call
 
     def patience(self) -> float:
@@ -151,7 +161,7 @@ class Client:
             process,
             subject,
             _VIEWS + "GetView",
-            view_service_pb2.GetViewRequest(game_id=game_id),
+            view_service_pb2.GetViewRequest(game_id=game_id, min_version=self.newest.get(game_id, 0)),
             view_service_pb2.GetViewResponse,
             lambda r: {"version": r.version, "decisions": tuple(d.id for d in r.view.game.waiting_for)},
         )
@@ -170,7 +180,9 @@ class Client:
             process,
             subject,
             _VIEWS + "ListEvents",
-            view_service_pb2.ListEventsRequest(game_id=game_id, page_size=1000),
+            view_service_pb2.ListEventsRequest(
+                game_id=game_id, page_size=1000, min_version=self.newest.get(game_id, 0)
+            ),
             view_service_pb2.ListEventsResponse,
             told,
         )

@@ -6,12 +6,14 @@ import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import count
 from random import Random
 
 from tests.chaos.client import Doors
 from tests.chaos.line import Line
 from tests.chaos.processes import Service
+from tests.chaos.redis_server import RedisServer
 from tests.chaos.violations import Rule, Violation
 from tests.kafka_jars import Broker
 
@@ -20,9 +22,33 @@ SESSION_SECONDS = 6.0
 
 PROCESSES = {"kill": 3, "pause": 2, "drain": 2, "last words": 2, "one more": 1}
 LINES = {"cut": 3, "hold": 3, "deafen": 3, "delay": 1}
+READ_SIDE = {
+    "projection kill": 1,
+    "projection pause": 1,
+    "views kill": 2,
+    "views pause": 1,
+    "redis kill": 1,
+    "redis loss": 1,
+    "redis goes back": 1,
+    "redis pause": 1,
+}
 BROKERS = {"broker kill": 3, "broker pause": 2}
 CLUSTER = {"broker kill": 6, "broker pause": 4, "majority kill": 1}
 """Faults of each lane with their shares: in a short campaign how many, in a long one how often relative to others."""
+
+
+@dataclass(frozen=True)
+class ReadSide:
+    """What serves views; nothing that matters is in it."""
+
+    redis: RedisServer
+    projections: Sequence[Service]
+    views: Sequence[Service]
+
+    @property
+    def services(self) -> list[Service]:
+        """All processes but Redis."""
+        return [*self.projections, *self.views]
 
 
 class Faults:
@@ -36,6 +62,7 @@ class Faults:
         lines: Mapping[str, Line],
         doors: Doors,
         brokers: Sequence[Broker],
+        read_side: "ReadSide",
     ) -> None:
         """`lines`: by the service's name."""
         self.counts: Counter[str] = Counter()
@@ -46,6 +73,7 @@ class Faults:
         self._lines = lines
         self._doors = doors
         self._brokers = brokers
+        self._read_side = read_side
         self._busy: set[str] = set()
         self._stopped = asyncio.Event()
 
@@ -63,7 +91,7 @@ class Faults:
         """Starts whatever process has ended without having been told to; until it is cancelled."""
         while True:
             await asyncio.sleep(0.5)
-            for service in self._services:
+            for service in [*self._services, *self._read_side.services]:
                 if service.name not in self._busy and not service.running:
                     self.counts["start that failed"] += 1
                     self._blame(service, await service.revive())
@@ -78,8 +106,9 @@ class Faults:
             line.mend()
         for broker in self._brokers:
             await asyncio.to_thread(_revive, broker)
-        for service in self._services:
+        for service in [*self._services, *self._read_side.services]:
             service.send(signal.SIGCONT)
+        self._read_side.redis.send(signal.SIGCONT)
         if self._spare.running:
             self._spare.send(signal.SIGCONT)
             await self._drain(self._spare)
@@ -97,6 +126,14 @@ class Faults:
             "hold": self._hold,
             "deafen": self._deafen,
             "delay": self._delay,
+            "projection kill": lambda: self._kill_one_of(self._read_side.projections),
+            "projection pause": lambda: self._pause_one_of(self._read_side.projections),
+            "views kill": lambda: self._kill_one_of(self._read_side.views),
+            "views pause": lambda: self._pause_one_of(self._read_side.views),
+            "redis kill": lambda: self._kill_redis(lambda redis: None),
+            "redis loss": lambda: self._kill_redis(RedisServer.lose),
+            "redis goes back": self._set_redis_back,
+            "redis pause": self._pause_redis,
             "broker kill": self._kill_broker,
             "broker pause": self._pause_broker,
             "majority kill": self._kill_majority,
@@ -171,6 +208,42 @@ class Faults:
             yield
         finally:
             self._busy.discard(name)
+
+    # --- the read side
+
+    async def _kill_one_of(self, services: Sequence[Service]) -> None:
+        service = self._random.choice(services)
+        with self._taken(service.name):
+            await service.kill()
+            await asyncio.sleep(self._random.choice((0.0, 1.0)))
+            await service.start()
+
+    async def _pause_one_of(self, services: Sequence[Service]) -> None:
+        service = self._random.choice(services)
+        service.send(signal.SIGSTOP)
+        await asyncio.sleep(self._random.uniform(1.0, 5.0))
+        service.send(signal.SIGCONT)
+
+    async def _kill_redis(self, change: Callable[[RedisServer], object]) -> None:
+        redis = self._read_side.redis
+        await redis.kill()
+        change(redis)
+        await asyncio.sleep(self._random.choice((0.0, 1.0)))
+        await redis.start()
+
+    async def _set_redis_back(self) -> None:
+        """To what it was some seconds ago, as a replica is that takes over."""
+        redis = self._read_side.redis
+        await redis.kill()
+        redis.keep_copy()
+        await redis.start()
+        await asyncio.sleep(self._random.uniform(1.0, 3.0))
+        await self._kill_redis(RedisServer.go_back)
+
+    async def _pause_redis(self) -> None:
+        self._read_side.redis.send(signal.SIGSTOP)
+        await asyncio.sleep(self._random.uniform(0.5, 6.0))
+        self._read_side.redis.send(signal.SIGCONT)
 
     # --- lines
 

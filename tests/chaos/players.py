@@ -113,7 +113,7 @@ class Players:
         """Follows the game through one process after the other, without missing a version."""
         version, done, process = 0, False, ""
         while not done:
-            process = self.client.doors.some(random, process)
+            process = self.client.doors.some_views(random, process)
             subject = random.choice(table.subjects)
             version, done = await self.client.watch(process, subject, table.game_id, version)
             await asyncio.sleep(random.uniform(0.05, 0.3))
@@ -129,6 +129,9 @@ class Players:
                 for write in table.doubtful:
                     await self._until_known(lambda process, write=write: self.client.submit(process, write), random)
                 for process in sorted(self.client.doors.open):
+                    for subject in table.subjects:
+                        await self.client.legal(process, subject, table.game_id)
+                for process in sorted(self.client.doors.views or self.client.doors.open):
                     await self._until_read(table, process)
                 await self._one_more(table, random)
         except TimeoutError:
@@ -146,8 +149,6 @@ class Players:
         """The whole of what that process tells of the game."""
         while (await self.client.view(process, table.subjects[-1], table.game_id))[0].result is Result.UNKNOWN:
             await asyncio.sleep(0.2)
-        for subject in table.subjects:
-            await self.client.legal(process, subject, table.game_id)
         await self.client.events(process, table.subjects[0], table.game_id)
 
     async def _one_more(self, table: Table, random: Random) -> None:
@@ -183,7 +184,7 @@ class _Driver:
         """One thing that a client may do."""
         dice = self.random.random()
         if dice < 0.06:
-            await self.client.events(self._process(), self.random.choice(self.table.subjects), self.table.game_id)
+            await self.client.events(self._views(), self.random.choice(self.table.subjects), self.table.game_id)
         elif dice < 0.10 and self.table.accepted:
             await self.insist(self.random.choice(self.table.accepted))
         elif dice < 0.13 and self.table.accepted:
@@ -203,15 +204,15 @@ class _Driver:
     async def writes(self) -> list[Write]:
         """Every command that answers one open decision, as a new write each."""
         table = self.table
-        call, response = await self.client.view(self._process(), self.random.choice(table.subjects), table.game_id)
-        if response is None:
-            return []
-        if response.view.game.HasField("ended"):
+        call, response = await self.client.view(self._views(), self.random.choice(table.subjects), table.game_id)
+        if response is not None and response.view.game.HasField("ended"):
             table.ended = True
-        if not call.decisions:
+        if response is not None and not call.decisions:
             return []
-        decision_id = self.random.choice(call.decisions)
-        subject = table.subjects[int(decision_id.partition(".")[2])]
+        # Whoever cannot see whom the game waits for asks for anybody.
+        decision_id = self.random.choice(call.decisions) if response is not None else ""
+        seat = int(decision_id.partition(".")[2]) if decision_id else self.random.randrange(len(table.subjects))
+        subject = table.subjects[seat]
         _, legal = await self.client.legal(self._process(), subject, table.game_id)
         if legal is None:
             return []
@@ -279,6 +280,9 @@ class _Driver:
 
     def _process(self) -> str:
         return self.client.doors.some(self.random)
+
+    def _views(self) -> str:
+        return self.client.doors.some_views(self.random)
 
     def _id(self) -> str:
         self.next += 1

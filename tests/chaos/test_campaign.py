@@ -13,7 +13,7 @@ from tests.campaign import CHAOS_SECONDS
 from tests.chaos import faults
 from tests.chaos.campaign import Plan, Report, run
 
-SHORT = Plan(brokers=1, seed=1)
+SHORT = Plan(brokers=1, seed=1, only=",".join([*faults.PROCESSES, *faults.LINES, *faults.BROKERS]))
 LONG = Plan(seconds=CHAOS_SECONDS, brokers=3, seed=int(time.time()))
 
 
