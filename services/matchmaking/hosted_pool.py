@@ -436,6 +436,9 @@ class HostedPool:
         if self._in_flight is not group:  # another record has been folded: behind it, or in its place
             self.go()
             return
+        if group.offset >= 0:
+            # Where it was ruled out here, the next owner has written the very same record.
+            outcome = Appended(group.offset)
         if isinstance(outcome, Appended):
             metrics.APPEND_SECONDS.labels(MATCHMAKING).observe(time.perf_counter() - group.began)
             metrics.GROUP_COMMANDS.labels(self.game).observe(len(group.commands))
