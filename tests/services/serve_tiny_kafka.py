@@ -1,11 +1,10 @@
 """A process of the tiny game on Kafka: `python -m tests.services.serve_tiny_kafka DATA BOOTSTRAP` prints its port."""
 
-import asyncio
 import sys
 from pathlib import Path
 
 from guildhall.host.group import group
-from guildhall.host.hall import Hall, serve_all
+from guildhall.host.hall import Hall, run_process
 from guildhall.log.kafka import open_kafka
 from guildhall.telemetry import logs
 from tests.services.hall import config
@@ -25,7 +24,7 @@ def main(data: Path, bootstrap: str) -> None:
         # However busy the machine is, what the tests look for afterwards is there.
         store_seconds=5.0,
     )
-    asyncio.run(serve_all(running, started))
+    run_process(running, started)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 """`guildhall serve all`: the whole hall in one process. `guildhall serve rules`: one of several processes on Kafka."""
 
-import asyncio
 import importlib
-import os
-import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +14,7 @@ from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host.group import group
-from guildhall.host.hall import LOG_FILE, Hall, HallConfig, serve_all
+from guildhall.host.hall import LOG_FILE, Hall, HallConfig, run_process
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
@@ -115,14 +112,10 @@ def serve_rules(
 
 def _run(config: HallConfig, started: Callable[[Hall], None], where: str) -> None:
     try:
-        asyncio.run(serve_all(config, started))
+        run_process(config, started)
     except (LogError, BadPack, OSError, ValueError) as error:
         typer.echo(f"The hall does not start {where}: {error}", err=True)
         raise typer.Exit(1) from None
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # All is drained. Taking apart what the clients of Kafka and gRPC have made would take longer than the drain did.
-    os._exit(0)
 
 
 def _keys(source: str | None) -> Keys | None:

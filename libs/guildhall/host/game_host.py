@@ -3,6 +3,7 @@ not.
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ class GameHost:
         self._store: Store | None = None
         self._membership: Membership | None = None
         self._joined = False
+        self._loading: asyncio.Task[None] | None = None
+        self._loading_now = asyncio.Lock()
         self._said_ready = False
         self._began = time.monotonic()
 
@@ -122,11 +125,14 @@ class GameHost:
 
     async def hand_over(self, seconds: float) -> None:
         """Leave, and serve on until others have claimed what is served here, but no longer than that."""
-        until = time.monotonic() + seconds
-        if self._membership is not None:
-            await self._membership.leave(seconds)
-        while any(tenure.serving for tenure in self._tenures.values()) and time.monotonic() < until:
-            await asyncio.sleep(_LOOK_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                if self._membership is not None:
+                    await self._membership.leave(seconds)
+                while serving := [p for p in self.partitions if p.serving]:
+                    # Asked for: a writer that is idle looks for others' claims less often.
+                    await asyncio.gather(*(p.writer.confirm() for p in serving), return_exceptions=True)
+                    await asyncio.sleep(_LOOK_SECONDS)
 
     async def stop(self, seconds: float, store_seconds: float) -> None:
         """Drain: take nothing more, let what is in flight become known, leave, and store states meanwhile, as many as
@@ -167,8 +173,6 @@ class GameHost:
         async def make() -> Partition:
             # It is folded anew where it failed: it is not served here until it is claimed again.
             self._owners.cede(self.rules.game, number)
-            # Another instance may have brought a newer pack, and made games with it, since this one started.
-            await packs.load(self._packs, [self.rules])
             partition = Partition(
                 self.rules, self.store, number, self._me, self.history, self._upkeep, lambda *claim: claimed(*claim)
             )
@@ -185,8 +189,21 @@ class GameHost:
                 self._changed()
 
         where: dict[str, object] = {"game": self.rules.game, "partition": number}
-        tenure = Tenure(where, make, over, before)
+        tenure = Tenure(where, make, self._load_packs, over, before)
         return tenure
+
+    async def _load_packs(self) -> None:
+        """Another instance may have brought a newer pack, and made games with it, up to a claim of this one's. Whoever
+        asks while a look is under way shares the next. Raises LogError, BadPack.
+        """
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(self._load_next())
+        await asyncio.shield(self._loading)
+
+    async def _load_next(self) -> None:
+        async with self._loading_now:
+            self._loading = None
+            await packs.load(self._packs, [self.rules])
 
     def _claimed(self, number: int, tenure: Tenure, offset: int, by: Claim | None) -> None:
         game = self.rules.game

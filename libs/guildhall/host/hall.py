@@ -3,13 +3,16 @@ section 7).
 """
 
 import asyncio
-import contextlib
+import os
 import secrets
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+
+import uvloop
 
 from guildhall.host import operations, packs
 from guildhall.host.failures import shutting_down
@@ -226,20 +229,44 @@ async def serve_all(config: HallConfig, started: Callable[[Hall], None]) -> None
     hall = Hall(config)
     starting = asyncio.create_task(hall.start())
     stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    if not starting.done():
-        starting.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await starting
-        return
     try:
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            _log.info("told to stop while starting")
+            starting.cancel()
+            await _in_time(asyncio.wait([starting]), config)
+            return
         await starting
         started(hall)
         draining = asyncio.create_task(hall.draining.wait())
         await asyncio.wait({stopping, draining}, return_when=asyncio.FIRST_COMPLETED)
         draining.cancel()
         _log.info("draining")
-        await hall.stop()
+        await _in_time(hall.stop(), config)
         _log.info("stopped")
     finally:
         stopping.cancel()
+
+
+async def _in_time(ending: Awaitable[object], config: HallConfig) -> None:
+    """An end that does not come is told, and not waited for: what was acknowledged is in the log, whatever blocks."""
+    try:
+        async with asyncio.timeout(2 * config.drain_seconds + HAND_OVER_SECONDS):
+            await ending
+    except TimeoutError:
+        _log.error("not ended in time; it is not waited for")
+
+
+def run_process(config: HallConfig, started: Callable[[Hall], None]) -> None:
+    """`serve_all` as all that this process does, which it ends. Raises as `Hall.start`."""
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    try:
+        runner.run(serve_all(config, started))
+    except BaseException:
+        runner.close()
+        raise
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # All is drained. Taking apart what the clients of Kafka and gRPC have made would take longer than the drain did,
+    # and a thread that waits for a broker would be waited for.
+    os._exit(0)
