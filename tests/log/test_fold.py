@@ -1,5 +1,6 @@
 """The one fold rule, record by record (design section 3)."""
 
+import asyncio
 import copy
 
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 
 from guildhall.log.errors import OutOfOrder
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void, fold
-from guildhall.log.port import CLAIM_KEY, Claim, Entry, Position, Record
+from guildhall.log.memory import MemoryBroker
+from guildhall.log.port import CLAIM_KEY, Claim, Entry, Position, ProducerRecord, Record
+from guildhall.log.reader import AT_A_TIME, READ_LIMIT, fold_to_end
 from guildhall.log.values import encode_claim, encode_entry
 
 CLAIM = encode_claim(Claim("me", "here"))
@@ -138,3 +141,27 @@ def test_a_reader_that_starts_from_a_position_agrees(records: list[tuple[str, by
     resumed = FoldState(position.next_offset, position.newest_claim, None, dict(early.seqs), dict(early.damaged))
     assert fold_all(*records[cut:], state=resumed) == verdicts[cut:]
     assert (resumed.position, resumed.seqs, resumed.damaged) == (whole.position, whole.seqs, whole.damaged)
+
+
+async def test_others_have_their_turn_while_a_partition_is_folded() -> None:
+    """However long it is, and what is read ahead is read once."""
+    broker = MemoryBroker()
+    events = await broker.log().events("events", 1)
+    records = [ProducerRecord(CLAIM_KEY, CLAIM), *(ProducerRecord("a", entry(0, n)) for n in range(1, 2 * READ_LIMIT))]
+    await events.append(0, records)
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    beside = asyncio.create_task(other())
+    state = FoldState()
+    verdicts: list[Verdict] = []
+    await fold_to_end(events, 0, state, verdicts.append)
+    beside.cancel()
+    assert turns >= 2 * READ_LIMIT / AT_A_TIME
+    assert [verdict.offset for verdict in verdicts] == list(range(2 * READ_LIMIT))
+    assert state.seqs == {"a": 2 * READ_LIMIT - 1}

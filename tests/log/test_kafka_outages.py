@@ -12,6 +12,7 @@ from guildhall.log.errors import LogUnavailable
 from guildhall.log.fold import Effective, FoldState, Verdict
 from guildhall.log.kafka import KafkaLog, open_kafka
 from guildhall.log.kafka_client import Connection
+from guildhall.log.kafka_group import KafkaGroup
 from guildhall.log.kafka_producer import KafkaProducer
 from guildhall.log.port import Appended, Claim, Doubt, EventsTopic, ProducerRecord
 from guildhall.log.reader import fold_to_end
@@ -206,3 +207,50 @@ async def test_nobody_at_the_address() -> None:
     await log.close()
     warnings = [line["why"] for line in lines if line["log_level"] == "warning"]
     assert warnings and len(warnings) <= 3, "one line for each kind of trouble"
+
+
+async def test_a_producer_that_cannot_be_made_anew_is_made_later(broker: Broker, log: KafkaLog, topic: str) -> None:
+    """Meanwhile every append has an outcome."""
+    await log.events(topic, 1)
+    good = Connection(broker.bootstrap, 5 * SECONDS, 5 * SECONDS, {"enable.gapless.guarantee": True})
+    producer = KafkaProducer(good)
+    producer._connection = Connection(broker.bootstrap, client={"no.such.setting": True})
+    alter(broker.bootstrap, topic, max_message_bytes="1000")
+    with capture_logs() as lines:
+        await producer.append(topic, 0, [(b"k", b"x" * 2000)], 1000)
+        async with asyncio.timeout(30):
+            while not any("can't be made" in line["event"] for line in lines):
+                await asyncio.sleep(0.05)
+        assert isinstance((await producer.append(topic, 0, [(b"k", b"x")], 1000))[0], Doubt)
+        producer._connection = good
+        async with asyncio.timeout(30):
+            while not isinstance((await producer.append(topic, 0, [(b"k", b"x")], 1000))[0], Appended):
+                await asyncio.sleep(0.05)
+    await producer.close()
+
+
+async def test_a_member_that_cannot_be_made_anew_is_made_later(broker: Broker, log: KafkaLog, topic: str) -> None:
+    events = await log.events(topic, 3)
+    assigned: list[int] = []
+    group = KafkaGroup(log.connection, f"{topic}.group", events.name, assigned.extend, lambda revoked: None)
+    good, poll = group._settings, group._poll
+
+    def fail() -> None:
+        """In the member's own thread: its first client fails, and a new one cannot be made."""
+        group._poll = poll  # type: ignore[method-assign]
+        group._settings = {**good, "no.such.setting": True}
+        group._consumer.close()
+        poll()
+
+    group._poll = fail  # type: ignore[method-assign]
+    with capture_logs() as lines:
+        group.join()
+        async with asyncio.timeout(30):
+            while not any("can't be made" in line["event"] for line in lines):
+                await asyncio.sleep(0.02)
+    assert not assigned
+    group._settings = good
+    async with asyncio.timeout(30):
+        while sorted(assigned) != [0, 1, 2]:
+            await asyncio.sleep(0.02)
+    await group.leave(10.0)

@@ -2,15 +2,15 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from guildhall.log.errors import Closed, LogUnreadable
+from guildhall.log.errors import Closed, LogUnavailable, LogUnreadable
 from guildhall.log.fold import FoldState, Verdict
 from guildhall.log.memory import Faults, MemoryBroker
 from guildhall.log.ownership import BackOff, Ownership
-from guildhall.log.port import CLAIM_KEY, Claim
+from guildhall.log.port import CLAIM_KEY, AppendOutcome, Claim, Doubt, ProducerRecord
 from guildhall.log.writer import Limits, Writer
 from tests.log.virtual_time import run
 
@@ -132,3 +132,70 @@ async def test_a_writer_that_fails_ends_it() -> None:
     with pytest.raises(Closed):
         replica.writer.start()
     await replica.writer.close()
+
+
+class Away(Faults):
+    """While `away`, nothing gets through."""
+
+    away = True
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        return [Doubt("away")] if self.away else [write(record) for record in records]
+
+    async def request(self, topic: str, partition: int) -> None:
+        if self.away:
+            raise LogUnavailable("away")
+
+
+def test_a_claim_that_could_not_be_sent_is_not_made_after_a_revocation() -> None:
+    async def whole() -> None:
+        broker, faults = MemoryBroker(), Away()
+        replica = await Replica(broker, "one", faults).start()
+        replica.ownership.assign()
+        await asyncio.sleep(10)
+        replica.ownership.revoke()
+        faults.away = False
+        await asyncio.sleep(100)
+        assert claims(broker) == 0
+        replica.ownership.assign()
+        await asyncio.sleep(0.5)
+        assert replica.writer.serving and claims(broker) == 1
+        await replica.writer.close()
+        await replica.running
+
+    run(whole())
+
+
+def test_what_has_to_be_done_before_a_claim_is_done_before_each() -> None:
+    async def whole() -> None:
+        broker = MemoryBroker()
+        one, two = [await Replica(broker, name).start() for name in ("one", "two")]
+        claimed_before: list[int] = []
+
+        async def prepare() -> None:
+            await asyncio.sleep(0)
+            claimed_before.append(claims(broker))
+            if len(claimed_before) == 3:
+                raise ValueError("it cannot be done")
+
+        owning = Ownership(one.writer, BACK_OFF, random.Random(1), prepare)
+        running = asyncio.create_task(owning.run())
+        owning.assign()
+        for _ in range(2):
+            await asyncio.sleep(20)
+            assert one.writer.serving
+            await two.writer.claim()
+        with pytest.raises(ValueError, match="cannot"):
+            await running
+        assert claimed_before == [0, 2, 4] and not one.writer.serving
+        for replica in (one, two):
+            await replica.writer.close()
+            await replica.running
+
+    run(whole())

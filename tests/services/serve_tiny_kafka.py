@@ -4,7 +4,6 @@ python -m tests.services.serve_tiny_kafka DATA BOOTSTRAP rules
 python -m tests.services.serve_tiny_kafka DATA BOOTSTRAP projection|views REDIS
 """
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from guildhall.cli.read_side import ProjectionProcess, ReadSideConfig, ViewsConfig, ViewsProcess
 from guildhall.host.group import group
 from guildhall.host.hall import Hall
-from guildhall.host.process import run
+from guildhall.host.process import run_process
 from guildhall.log.kafka import open_kafka
 from guildhall.telemetry import logs
 from tests.kernel.tiny.game import RULES
@@ -51,7 +50,7 @@ def started(process: Hall | ProjectionProcess | ViewsProcess) -> None:
 
 def main(data: str, bootstrap: str, role: str, redis: str = "") -> None:
     made = rules(Path(data), bootstrap) if role == "rules" else read_side(role, Path(data), bootstrap, redis)
-    asyncio.run(run(made, started))
+    run_process(made, started)
 
 
 if __name__ == "__main__":

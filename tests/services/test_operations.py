@@ -31,7 +31,8 @@ from guildhall.kernel.v1.structs import (
 from guildhall.kernel.verify import verify
 from guildhall.log import topics
 from guildhall.log.errors import BadValue
-from guildhall.log.port import Entry
+from guildhall.log.port import Entry, partition_of
+from guildhall.log.snapshots import Marker, encode
 from guildhall.log.values import decode, encode_entry
 from guildhall.operations.v1 import structs as o
 from guildhall.telemetry.metrics import REGISTRY
@@ -270,6 +271,18 @@ async def quarantined_game(data: Path, how: str) -> tuple[str, str, list[Any]]:
         await whole.play(Random(6), 4)
     spoil(data, broken.game_id, 4, SPOILT[how])
     return broken.game_id, whole.game_id, shown
+
+
+async def test_a_game_whose_marker_tells_that_it_ended_is_not_put_back(tmp_path: Path) -> None:
+    """Its seed may be known, though the record that ended it cannot be read."""
+    broken_id, _, _ = await quarantined_game(tmp_path, "nonsense")
+    async with hall(tmp_path) as running, operator(running) as olga:
+        store = running.hosts["tiny"].store
+        number = partition_of(broken_id, store.events.partitions)
+        assert (await olga.order("Repair", broken_id, validate_only=True)).to_version == 3
+        await store.markers.put(number, broken_id, encode(Marker(4, 4, b"")))
+        assert (await failure(olga.order("Repair", broken_id)))[0] == "GAME_OVER"
+        assert (await olga.status(broken_id)).state == o.GameState.QUARANTINED
 
 
 @pytest.mark.parametrize("how", SPOILT)

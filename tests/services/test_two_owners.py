@@ -1,20 +1,29 @@
 """What a game makes of another owner's records, over a memory log that misbehaves on command."""
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
+from guildhall.host.game_host import GameHost
 from guildhall.host.history import History
 from guildhall.host.hosted_game import Attempt
+from guildhall.host.operations import game_status
+from guildhall.host.owners import Owners
 from guildhall.host.partition import Partition, Upkeep
 from guildhall.kernel.decide import Creation, Decided, create, created_event, decide
 from guildhall.kernel.game import Game
+from guildhall.kernel.packs import Packs
+from guildhall.log import topics
+from guildhall.log.fold import FoldState
 from guildhall.log.memory import Faults, MemoryBroker
 from guildhall.log.port import AppendOutcome, Claim, Doubt, ProducerRecord
 from guildhall.log.recovery import open_store
+from guildhall.log.writer import Writer
 from tests.kernel.stage import SEED
 from tests.kernel.tiny.build import structs as t
-from tests.kernel.tiny.game import RULES
+from tests.kernel.tiny.game import RULES, parse
 from tests.services.hall import SEATS
 
 GAME_ID = "thegame"
@@ -80,6 +89,8 @@ async def test_what_the_next_owner_added_to_a_record_in_doubt() -> None:
     faults.held = True
     asked = asyncio.create_task(hosted.act(bid(0, 2)))
     await faults.written.wait()
+    told = game_status(first, hosted)
+    assert (told.version, told.waiting_for) == (1, ()), "what is not acknowledged is not told, to operators either"
 
     second = await owner(broker, "second")
     assert await second.slot(GAME_ID).act(bid(1, 3)) == 3
@@ -95,6 +106,58 @@ async def test_what_the_next_owner_added_to_a_record_in_doubt() -> None:
     assert hosted.offsets == second.slot(GAME_ID).offsets
     for partition in (first, second):
         await partition.finish(1.0)
+
+
+class NotSent(LateReports):
+    """While `held`, nothing is written either."""
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        return await super().append(topic, partition, records, (lambda _: Doubt("not sent")) if self.held else write)
+
+
+async def test_the_next_owner_wrote_the_very_same_record() -> None:
+    """Sent the same command, at the same time by its clock: an owner that was cut off learns of its claim and of that
+    record at once, and goes on from it.
+    """
+    broker, faults = MemoryBroker(), NotSent()
+    first = await owner(broker, "first", faults)
+    hosted = first.slot(GAME_ID)
+    assert await hosted.act(creating) == 1
+    faults.held = True
+    asked = asyncio.create_task(hosted.act(bid(0, 2)))
+    await faults.written.wait()
+
+    second = await owner(broker, "second")
+    assert await second.slot(GAME_ID).act(bid(0, 2)) == 2
+    faults.held = False
+    faults.given_up.set()
+
+    assert await asked == 2
+    mine, theirs = await hosted.read(), second.slot(GAME_ID).game
+    assert mine is not None and theirs is not None
+    assert (mine.version, mine.hash) == (2, theirs.hash)
+    assert hosted.offsets == second.slot(GAME_ID).offsets
+    for partition in (first, second):
+        await partition.finish(1.0)
+
+
+async def test_a_place_where_no_game_came_to_be_is_forgotten_alone() -> None:
+    """Not the place that another request for the same creation has made since, in which the game has begun."""
+    partition = await owner(MemoryBroker(), "first")
+    empty = partition.slot(GAME_ID)
+    partition.drop_empty(empty)
+    assert GAME_ID not in partition.hosted
+    hosted = partition.slot(GAME_ID)
+    assert await hosted.act(creating) == 1
+    partition.drop_empty(empty)
+    assert partition.hosted[GAME_ID] is hosted
+    await partition.finish(1.0)
 
 
 class Lost(Faults):
@@ -137,3 +200,32 @@ async def test_a_time_out_in_doubt_leaves_time_after_the_new_claim() -> None:
     assert game is not None and game.version == 1
     assert hosted.timer is not None
     await first.finish(1.0)
+
+
+async def test_a_newer_hall_s_pack_is_known_before_its_games_are_served() -> None:
+    """Also by an owner that was there before, stood down, and claims again without a new start."""
+    broker = MemoryBroker()
+    log = broker.log()
+    me, newer = Claim("me", "me:1"), Claim("newer", "newer:1")
+    known = Packs(parse)
+    known.add(RULES.packs.data(RULES.pack_hash))
+    rules = replace(RULES, packs=known)
+    owners = Owners(await log.compacted(topics.OWNERS, 1), me)
+    host = GameHost(rules, log, me, owners, Upkeep())
+    await host.open()
+    host.assign([0])
+    await host.claimed()
+    data = b"size=7"
+    pack_hash = hashlib.sha256(data).digest()
+    await (await log.compacted(topics.PACKS, 1)).put(0, f"tiny/{pack_hash.hex()}", data)
+    other = Writer(host.store.events, 0, newer, FoldState(), lambda verdict: None)
+    await other.claim()
+    [partition] = host.partitions
+    await partition.writer.stood_down()
+    assert pack_hash not in known
+    async with asyncio.timeout(10):
+        while not partition.serving:
+            await asyncio.sleep(0.05)
+    assert pack_hash in known
+    await other.close()
+    await host.stop(1.0, 0.0)

@@ -2,10 +2,7 @@
 on Kafka.
 """
 
-import asyncio
 import importlib
-import os
-import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +20,7 @@ from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host.door import DoorConfig
 from guildhall.host.group import group
 from guildhall.host.hall import LOG_FILE, Foundation, Hall, HallConfig, Housed
-from guildhall.host.process import Process, run
+from guildhall.host.process import Process, run_process
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
@@ -299,17 +296,10 @@ def _run(
 ) -> None:
     """Run it to its end; `well()` says afterwards whether it ended as it should, `at_end()` is called in any case."""
     try:
-        try:
-            asyncio.run(run(process, started))
-        finally:
-            at_end()
+        run_process(process, started, well, at_end)
     except (LogError, BadPack, NoRedis, OSError, ValueError) as error:
         typer.echo(f"The hall does not start {where}: {error}", err=True)
         raise typer.Exit(1) from None
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # All is drained. Taking apart what the clients of Kafka and gRPC have made would take longer than the drain did.
-    os._exit(0 if well() else 1)
 
 
 def _keys(source: str | None) -> Keys | None:

@@ -2,6 +2,7 @@
 not.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -51,9 +52,11 @@ class GameHost:
         self._history: History | None = None
         self._store: Store | None = None
         self.holdings: Holdings[Partition] = Holdings(
-            rules.game, me, owners, self._fold, lambda partition: len(partition.hosted), on_change
+            rules.game, me, owners, self._fold, lambda partition: len(partition.hosted), on_change, self._load_packs
         )
         """What this instance is to own of the game, and what it owns."""
+        self._loading: asyncio.Task[None] | None = None
+        self._loading_now = asyncio.Lock()
 
     @property
     def history(self) -> History:
@@ -91,11 +94,22 @@ class GameHost:
         )
 
     async def _fold(self, number: int, claimed: Claimed) -> Partition:
-        # Another instance may have brought a newer pack, and made games with it, since this one started.
-        await packs.load(self._packs, [self.rules])
         partition = Partition(self.rules, self.store, number, self._me, self.history, self._upkeep, claimed)
         await partition.fold()
         return partition
+
+    async def _load_packs(self) -> None:
+        """Another instance may have brought a newer pack, and made games with it, up to a claim of this one's. Whoever
+        asks while a look is under way shares the next. Raises LogError, BadPack.
+        """
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(self._load_next())
+        await asyncio.shield(self._loading)
+
+    async def _load_next(self) -> None:
+        async with self._loading_now:
+            self._loading = None
+            await packs.load(self._packs, [self.rules])
 
     # --- games
 

@@ -4,6 +4,7 @@ Of games (`game_host`) and of matchmaking's pools alike; what a partition is mad
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, TypeAlias, TypeVar
@@ -26,6 +27,10 @@ Claimed: TypeAlias = Callable[[int, Claim | None], None]
 """Told each claim that comes after a partition's fold: its offset, and who made it (None: nobody knows)."""
 
 
+async def _nothing() -> None:
+    """Nothing needs to be there before a claim."""
+
+
 class Holdings(Generic[P]):
     """What this instance is to own of `name`, and what it owns. `make` folds a partition; `count` says how much is in
     one, for the log.
@@ -39,14 +44,18 @@ class Holdings(Generic[P]):
         make: Callable[[int, Claimed], Awaitable[P]],
         count: Callable[[P], int],
         on_change: Callable[[], None] = lambda: None,
+        prepare: Callable[[], Awaitable[None]] = _nothing,
     ) -> None:
-        """`name` as in the topics' names; `on_change` is called whenever `ready` may have changed."""
+        """`name` as in the topics' names; `on_change` is called whenever `ready` may have changed; `prepare` is awaited
+        before each claim.
+        """
         self.name = name
         self._me = me
         self._owners = owners
         self._make = make
         self._count = count
         self._on_change = on_change
+        self._prepare = prepare
         self._tenures: dict[int, Tenure[P]] = {}
         self._membership: Membership | None = None
         self._joined = False
@@ -92,11 +101,14 @@ class Holdings(Generic[P]):
 
     async def hand_over(self, seconds: float) -> None:
         """Leave, and serve on until others have claimed what is served here, but no longer than that."""
-        until = time.monotonic() + seconds
-        if self._membership is not None:
-            await self._membership.leave(seconds)
-        while any(tenure.serving for tenure in self._tenures.values()) and time.monotonic() < until:
-            await asyncio.sleep(_LOOK_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                if self._membership is not None:
+                    await self._membership.leave(seconds)
+                while serving := [p for p in self.partitions if p.serving]:
+                    # Asked for: a writer that is idle looks for others' claims less often.
+                    await asyncio.gather(*(p.writer.confirm() for p in serving), return_exceptions=True)
+                    await asyncio.sleep(_LOOK_SECONDS)
 
     async def stop(self, seconds: float, store_seconds: float) -> None:
         """Drain: take nothing more, let what is in flight become known, leave, and store states meanwhile, as many as
@@ -148,7 +160,7 @@ class Holdings(Generic[P]):
                 self._owners.cede(self.name, number)
                 self._changed()
 
-        tenure = Tenure(where(self.name, number), make, over, before)
+        tenure = Tenure(where(self.name, number), make, self._prepare, over, before)
         return tenure
 
     def _claimed(self, number: int, tenure: Tenure[P], offset: int, by: Claim | None) -> None:

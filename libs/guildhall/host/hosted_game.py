@@ -83,6 +83,7 @@ class HostedGame:
     """
 
     __slots__ = (
+        "_acting",
         "_game",
         "_in_flight",
         "_parked",
@@ -125,6 +126,7 @@ class HostedGame:
         self._parked: bytes | None = None
         self._turn = asyncio.Lock()
         self._waiting = 0
+        self._acting = 0
         self._in_flight: _InFlight | None = None
 
     # --- the game
@@ -154,8 +156,8 @@ class HostedGame:
 
     @property
     def at_rest(self) -> bool:
-        """Whether nobody waits or has a command in flight."""
-        return not (self._turn.locked() or self._waiting or self.version_waits)
+        """Whether nobody waits, acts, or has a command in flight."""
+        return not (self._turn.locked() or self._waiting or self._acting or self.version_waits)
 
     def adopt(self, game: Game, offsets: "array[int]") -> None:
         """Take a game as a snapshot holds it."""
@@ -225,6 +227,13 @@ class HostedGame:
         A refusal is told only when confirmed: it then reflects every record that was in the log when the request
         came. `repair` lets an operator act on a quarantined game. Raises Failure.
         """
+        self._acting += 1
+        try:
+            return await self._act(attempt, repair)
+        finally:
+            self._acting -= 1
+
+    async def _act(self, attempt: Attempt, repair: bool) -> int:
         while True:
             await self._enter()
             self.touched = time.monotonic()
@@ -362,6 +371,9 @@ class HostedGame:
         if in_flight is None:  # another record has been folded: behind it, or in its place
             self._turn.release()
             return
+        if in_flight.offset >= 0:
+            # Where it was ruled out here, the next owner was sent the same command and wrote the very same record.
+            outcome = Appended(in_flight.offset)
         if not in_flight.answer.done():
             in_flight.answer.set_result(outcome)
         if isinstance(outcome, Appended):

@@ -91,8 +91,12 @@ class OperationsService:
         asked = self._admit(o.decode_RepairGameRequest, request, caller)
         host, partition, hosted = await self._find(asked)
         whole = await _whole(host, partition, hosted, asked.to_version)
+        # Its marker tells that a game has ended, so that its seed is known, where the record that ended it cannot.
+        ended = hosted.quarantined and await partition.is_marked(asked.game_id)
 
         def act(game: Game, order: Order) -> Decided:
+            if ended:
+                raise Refusal("GAME_OVER", "The game is over.")
             if whole is None or (asked.to_version is None and not hosted.quarantined):
                 raise Failure(
                     "GAME_NOT_QUARANTINED",
@@ -112,6 +116,7 @@ class OperationsService:
     async def get_game_status(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = self._admit(o.decode_GetGameStatusRequest, request, caller)
         _, partition, hosted = await self._find(asked)
+        await hosted.read()
         return o.encode_GetGameStatusResponse(o.GetGameStatusResponse(game_status(partition, hosted)))
 
     # --- all of them
@@ -266,8 +271,10 @@ async def _restored_to(host: GameHost, partition: Partition, hosted: HostedGame,
 
 
 def game_status(partition: Partition, hosted: HostedGame) -> o.GameStatus:
-    """A game as an operator sees it."""
-    game = hosted.game
+    """A game as an operator sees it; whom it waits for is not told while a command is in flight, whose version is
+    not acknowledged.
+    """
+    game = hosted.game if hosted.settled else None
     state, why = _state(hosted)
     if game is not None and state is o.GameState.PAUSED:
         why = game.paused

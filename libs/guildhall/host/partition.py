@@ -30,7 +30,7 @@ from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim
 from guildhall.log.reader import fold_to
 from guildhall.log.recovery import Store, recover, unreadable
 from guildhall.log.snapshots import Checkpoint, Marker, Snapshot, checkpoint_key, decode_marker, encode, snapshot_key
-from guildhall.log.writer import Writer
+from guildhall.log.writer import Limits, Writer
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.telemetry import logs, metrics
@@ -73,8 +73,13 @@ class Partition:
         history: History,
         upkeep: Upkeep,
         claimed: "Callable[[int, Claim | None], None]",
+        limits: Limits | None = None,
+        rng: random.Random | None = None,
     ) -> None:
-        """`claimed` is told each claim that comes after the fold: its offset, and who made it (None: nobody knows)."""
+        """`claimed` is told each claim that comes after the fold: its offset, and who made it (None: nobody knows);
+        `limits` and `rng` are the writer's.
+        """
+        self._limits, self._rng = limits, rng
         self._claimed = claimed
         self.rules = rules
         self.schema = snapshots.schema_of(rules)
@@ -114,7 +119,7 @@ class Partition:
             raise LogUnreadable(
                 f"{self.rules.game}, partition {self.number}", f"records are missing: {error}"
             ) from error
-        self._writer = Writer(self.store.events, self.number, self._me, state, self._told)
+        self._writer = Writer(self.store.events, self.number, self._me, state, self._told, self._limits, self._rng)
         for game_id, offset in self._writer.damaged().items():
             if not self.slot(game_id).damaged:
                 self.slot(game_id).damage(offset, "the record cannot be read")
@@ -154,8 +159,9 @@ class Partition:
 
     def drop_empty(self, hosted: HostedGame) -> None:
         """Forget a place where no game came to be."""
-        if not hosted.exists and hosted.settled and hosted.at_rest:
-            self.hosted.pop(hosted.game_id, None)
+        # It may have been forgotten before, and another place made, in which the game has begun.
+        if self.hosted.get(hosted.game_id) is hosted and not hosted.exists and hosted.settled and hosted.at_rest:
+            del self.hosted[hosted.game_id]
 
     async def find(self, game_id: str) -> HostedGame | None:
         """The game in memory, or a finished one from its marker; None where neither is known. Raises Failure."""
@@ -173,6 +179,13 @@ class Partition:
         else:
             self._finished.move_to_end(game_id)
         return finished
+
+    async def is_marked(self, game_id: str) -> bool:
+        """Whether the game has a marker: it is finished. Raises Failure."""
+        try:
+            return await self.store.markers.get(self.number, game_id) is not None
+        except LogError as error:
+            raise self.failed(error) from error
 
     async def _load_finished(self, game_id: str) -> HostedGame | None:
         try:

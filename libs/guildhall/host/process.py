@@ -1,11 +1,15 @@
 """A process of the hall from its start until it is told to end."""
 
 import asyncio
-import contextlib
+import os
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
+import uvloop
+
+from guildhall.host.door import DoorConfig
 from guildhall.telemetry import logs
 
 _log = logs.get("process")
@@ -13,6 +17,9 @@ _log = logs.get("process")
 
 class Process(Protocol):
     """What runs until SIGINT or SIGTERM."""
+
+    @property
+    def config(self) -> DoorConfig: ...
 
     draining: asyncio.Event
     """Set by whatever asks from inside that the process ends."""
@@ -37,20 +44,53 @@ async def run(process: P, started: Callable[[P], None]) -> None:
         loop.add_signal_handler(number, stop.set)
     starting = asyncio.create_task(process.start())
     stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    if not starting.done():
-        starting.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await starting
-        return
     try:
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            _log.info("told to stop while starting")
+            starting.cancel()
+            await _in_time(asyncio.wait([starting]), process)
+            return
         await starting
         started(process)
         draining = asyncio.create_task(process.draining.wait())
         await asyncio.wait({stopping, draining}, return_when=asyncio.FIRST_COMPLETED)
         draining.cancel()
         _log.info("draining")
-        await process.stop()
+        await _in_time(process.stop(), process)
         _log.info("stopped")
     finally:
         stopping.cancel()
+
+
+async def _in_time(ending: Awaitable[object], process: Process) -> None:
+    """An end that does not come is told, and not waited for: what was acknowledged is in the log, whatever blocks."""
+    try:
+        async with asyncio.timeout(2 * process.config.drain_seconds + 0.5):
+            await ending
+    except TimeoutError:
+        _log.error("not ended in time; it is not waited for")
+
+
+def run_process(
+    process: P,
+    started: Callable[[P], None],
+    well: Callable[[], bool] = lambda: True,
+    at_end: Callable[[], None] = lambda: None,
+) -> None:
+    """`run` as all that this operating system's process does, which it ends: with 0 if `well()`. `at_end()` is called
+    in any case. Raises as the process's `start`.
+    """
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    try:
+        runner.run(run(process, started))
+    except BaseException:
+        runner.close()
+        raise
+    finally:
+        at_end()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # All is drained. Taking apart what the clients of Kafka and gRPC have made would take longer than the drain did,
+    # and a thread that waits for a broker would be waited for.
+    os._exit(0 if well() else 1)

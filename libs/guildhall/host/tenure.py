@@ -58,10 +58,13 @@ class Tenure(Generic[P]):
         self,
         where: dict[str, object],
         make: Callable[[], Awaitable[P]],
+        prepare: Callable[[], Awaitable[None]],
         over: Callable[["Tenure[P]"], None],
         before: "Tenure[P] | None" = None,
     ) -> None:
-        """`where` names it in the log; `make` gives a partition to fold; `before` is the hold that must end first."""
+        """`where` names it in the log; `make` gives a folded partition; `prepare` is awaited before each claim;
+        `before` is the hold that must end first.
+        """
         self.partition: P | None = None
         """The partition, once it is folded."""
         self.assigned = True
@@ -72,6 +75,7 @@ class Tenure(Generic[P]):
         """Whether it is folded and was claimed here, maybe by another instance since."""
         self._where = where
         self._make = make
+        self._prepare = prepare
         self._over = over
         self._ownership: Ownership | None = None
         self._first: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -90,10 +94,7 @@ class Tenure(Generic[P]):
         """It is this instance's again."""
         self.assigned = True
         if self._ownership is not None:
-            if self.serving:
-                self._ownership.assigned = True
-            else:
-                self._ownership.assign()
+            self._ownership.assign()
 
     def revoke(self) -> None:
         """It is to be another's, who is not waited for: what is served here is served until the other has claimed."""
@@ -150,17 +151,21 @@ class Tenure(Generic[P]):
 
     async def _hold(self) -> Exception | None:
         """Returns when it is left to another (None), or why it cannot be held."""
+        failure: Exception | None = None
         try:
             partition = await self._make()
         except Exception as error:  # also a fault of ours: it must be told, and must not end the hold in silence
             return error
         if self.assigned:
             self.partition = partition
-            self._ownership = Ownership(partition.writer)
+            self._ownership = Ownership(partition.writer, prepare=self._prepare)
             self._ownership.assign()
-            await self._ownership.run()
+            try:
+                await self._ownership.run()
+                failure = partition.writer.failure
+            except Exception as error:  # what must be there before a claim is not, or cannot be used
+                failure = error
             self._ownership = None
-        failure = partition.writer.failure
         if failure is not None:
             partition.end_streams(log_failed(LogUnavailable("the partition failed")))
         await partition.finish(0.0)

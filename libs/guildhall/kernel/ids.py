@@ -1,7 +1,7 @@
 """Names and digests that are derived, never chosen."""
 
-import hashlib
 from base64 import b32encode
+from hashlib import sha256 as _sha256
 from struct import Struct as Packing
 
 from guildhall.kernel.mac import hmac_sha256
@@ -23,18 +23,18 @@ def game_id(subject: str, command_id: str) -> str:
 
     Creating twice with the same id therefore names the same game.
     """
-    digest = hashlib.sha256(_pair(subject, command_id)).digest()
-    return b32encode(digest[:16]).decode().rstrip("=").lower()
+    return b32encode(command_digest(subject, command_id)).decode().rstrip("=").lower()
 
 
 def command_digest(subject: str, command_id: str) -> bytes:
     """16 bytes that stand for an accepted command."""
-    return hashlib.sha256(_pair(subject, command_id)).digest()[:16]
+    name = subject.encode()
+    return _sha256(_U64(len(name)) + name + command_id.encode()).digest()[:16]
 
 
 def payload_hash(decision_id: str, command: bytes) -> bytes:
     """SHA-256 of a decision id and a command as encoded by the hall."""
-    return hashlib.sha256(decision_id.encode() + b"\0" + command).digest()
+    return _sha256(decision_id.encode() + b"\0" + command).digest()
 
 
 def version_hash(prev_hash: bytes, seed: bytes, seq: int, body: bytes) -> bytes:
@@ -43,9 +43,4 @@ def version_hash(prev_hash: bytes, seed: bytes, seq: int, body: bytes) -> bytes:
     The salt keeps a viewer from guessing a body by its hash before the seed opens.
     """
     salt = hmac_sha256(seed, b"salt" + _U64(seq))
-    return hashlib.sha256(prev_hash + salt + body).digest()
-
-
-def _pair(subject: str, command_id: str) -> bytes:
-    name = subject.encode()
-    return _U64(len(name)) + name + command_id.encode()
+    return _sha256(prev_hash + salt + body).digest()

@@ -14,13 +14,14 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPar
 from guildhall.log.kafka_client import Connection, kafka_error
 from guildhall.telemetry import logs
 
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.02
+"""How soon it is noticed that this member is to leave."""
 _PAUSE_SECONDS = 1.0
 
 SESSION_MS = 6_000
 """A member that is not heard of for so long is taken for dead."""
 
-HEARTBEAT_MS = 200
+HEARTBEAT_MS = 100
 """Members learn of a change with their heartbeats, so this is how long a change of owners takes."""
 
 _log = logs.get("log")
@@ -85,17 +86,21 @@ class KafkaGroup:
                     [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
                 )
                 self._poll()
-            except KafkaException as error:
-                _log.error(
-                    "the group's member failed; going on with a new one",
-                    group=self._group,
-                    why=kafka_error(error).str(),
-                )
+            except (KafkaException, RuntimeError) as error:  # a consumer that was closed raises the second
+                _log.error("the group's member failed; going on with a new one", group=self._group, why=str(error))
                 self._end()
                 self._on_lost(self._consumer, [])
-                self._leaving.wait(_PAUSE_SECONDS)
-                self._consumer = Consumer(self._settings)
+                self._renew()
         self._end()
+
+    def _renew(self) -> None:
+        """A new client, as soon as one can be made; None is when this member is to leave first."""
+        while not self._leaving.wait(_PAUSE_SECONDS):
+            try:
+                self._consumer = Consumer(self._settings)
+                return
+            except KafkaException as error:
+                _log.error("the group's member can't be made anew", group=self._group, why=kafka_error(error).str())
 
     def _poll(self) -> None:
         """Returns when this member is to leave. Raises KafkaException where it has failed for good."""

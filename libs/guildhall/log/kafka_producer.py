@@ -15,6 +15,8 @@ from guildhall.telemetry import logs
 
 _POLL_SECONDS = 0.1
 _FLUSH_SECONDS = 10.0
+_AGAIN_SECONDS = 1.0
+"""Pause before a producer is made again that could not be."""
 
 _log = logs.get("log")
 
@@ -134,9 +136,18 @@ class KafkaProducer:
                 self._fatal = kafka_error(error).str()
             if self._fatal is not None:
                 _log.error("Kafka's producer failed; going on with a new one", why=self._fatal)
-                failed, self._producer, self._fatal = self._producer, self._make(), None
-                _end(failed)
+                self._renew()
         _end(self._producer)
+
+    def _renew(self) -> None:
+        """A new producer in place of the failed one, which takes nothing more: whoever asks meanwhile is told so."""
+        failed = self._producer
+        try:
+            self._producer, self._fatal = self._make(), None
+        except ValueError as error:
+            _log.error("Kafka's producer can't be made anew", why=str(error))
+            time.sleep(_AGAIN_SECONDS)
+        _end(failed)
 
 
 def _end(producer: Producer) -> None:

@@ -18,6 +18,9 @@ _THREADS = 4
 
 _MAX_WAITING = 1000
 
+_PAGE_BYTES = 4 << 20
+"""A read that has found so much ends, however few records that is."""
+
 GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION, KafkaError.INVALID_MSG}
 
@@ -103,30 +106,44 @@ class KafkaReader:
 
 def _fetch(consumer: Consumer, start: TopicPartition, limit: int, until: float) -> tuple[list[Message], bool]:
     found: list[Message] = []
+    size = 0
     why = "no answer"
     consumer.assign([start])
     try:
-        while len(found) < limit:
-            message = consumer.poll(_left(until))
-            if message is None:
+        while len(found) < limit and size < _PAGE_BYTES:
+            messages = whatever_came(consumer, limit - len(found), _left(until))
+            if not messages:
                 break
-            error = message.error()
-            if error is None:
-                found.append(message)
-            elif error.code() == KafkaError._PARTITION_EOF:
-                return found, True
-            elif error.code() in GONE:
-                raise LogUnreadable(_name(start), f"offset {start.offset} isn't there: {error.str()}")
-            elif error.code() in DAMAGED:
-                raise LogUnreadable(_name(start), error.str())
-            else:
-                why = error.str()
+            for message in messages:
+                error = message.error()
+                if error is None:
+                    found.append(message)
+                    size += len(message)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    return found, True
+                elif error.code() in GONE:
+                    raise LogUnreadable(_name(start), f"offset {start.offset} isn't there: {error.str()}")
+                elif error.code() in DAMAGED:
+                    raise LogUnreadable(_name(start), error.str())
+                else:
+                    why = error.str()
     finally:
         # Nothing is fetched between reads.
         consumer.unassign()
     if not found:
         raise LogUnavailable(f"{_name(start)}: {why}")
     return found, False
+
+
+def whatever_came(consumer: Consumer, limit: int, seconds: float) -> list[Message]:
+    """Up to `limit` messages: waits for the first, and takes what else is here. None after so many seconds.
+
+    Not one by one: each `poll` gives up the interpreter, and comes back late where another thread folds.
+    """
+    first = consumer.poll(seconds)
+    if first is None:
+        return []
+    return [first] if limit == 1 or first.error() is not None else [first, *consumer.consume(limit - 1, 0)]
 
 
 def _end_offset(consumer: Consumer, place: TopicPartition, until: float) -> int:

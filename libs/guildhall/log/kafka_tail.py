@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from guildhall.log.errors import LogError, LogUnavailable, LogUnreadable
 from guildhall.log.kafka_client import Connection, kafka_error
-from guildhall.log.kafka_reader import DAMAGED, GONE, in_order, offset_of
+from guildhall.log.kafka_reader import DAMAGED, GONE, in_order, offset_of, whatever_came
 from guildhall.log.port import EventsTopic, Record, check_partition
 
 _AHEAD = 2_000
@@ -96,10 +96,7 @@ class KafkaTail:
         try:
             while not self._closed:
                 self._steer(consumer)
-                messages = [message] if (message := consumer.poll(_WAIT_SECONDS)) is not None else []
-                while messages and len(messages) < _BATCH and (message := consumer.poll(0)) is not None:
-                    messages.append(message)
-                self._take(messages)
+                self._take(whatever_came(consumer, _BATCH, _WAIT_SECONDS))
         finally:
             consumer.close()
 

@@ -8,6 +8,7 @@ all the time.
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -25,6 +26,10 @@ class BackOff(msgspec.Struct, frozen=True):
     last_seconds: float = 30.0
 
 
+async def _nothing() -> None:
+    """Nothing has to be done before a claim."""
+
+
 class Ownership:
     """Keeps this instance the owner of a partition for as long as it is assigned to it.
 
@@ -35,9 +40,16 @@ class Ownership:
     Not assigned, the writer still reads on, and so knows who owns the partition.
     """
 
-    def __init__(self, writer: Writer, back_off: BackOff | None = None, rng: random.Random | None = None) -> None:
-        """`rng` jitters the back-off."""
+    def __init__(
+        self,
+        writer: Writer,
+        back_off: BackOff | None = None,
+        rng: random.Random | None = None,
+        prepare: Callable[[], Awaitable[object]] = _nothing,
+    ) -> None:
+        """`rng` jitters the back-off; `prepare` is awaited before each claim."""
         self._writer = writer
+        self._prepare = prepare
         self._back_off = back_off or BackOff()
         self._rng = rng or random.Random()
         self._pause = self._back_off.first_seconds
@@ -48,33 +60,48 @@ class Ownership:
 
     def assign(self) -> None:
         """A newer assignment: claims at once, if this instance doesn't serve."""
-        self.assigned = self._newer = True
+        self.assigned = True
+        self._newer = not self._writer.serving
         self._changed.set()
 
     def revoke(self) -> None:
         """Claims no more. What is owned is served until another's claim is folded, so nobody waits in between."""
         self.assigned = self._newer = False
+        self._writer.withdraw_claim()
         self._changed.set()
 
     async def run(self) -> None:
-        """Claims whenever that is due; returns when the writer has ended (`Writer.failure` says of what)."""
+        """Claims whenever that is due; returns when the writer has ended (`Writer.failure` says of what).
+
+        Raises what `prepare` raises.
+        """
         self._writer.start()
         owning = asyncio.create_task(self._own())
+        ended = asyncio.create_task(self._writer.ended())
         try:
-            await self._writer.ended()
+            await asyncio.wait((owning, ended), return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                owning.result()
+                await ended
         finally:
             owning.cancel()
+            ended.cancel()
 
     async def _own(self) -> None:
         time = asyncio.get_running_loop().time
         while True:
             await self._due()
-            try:
-                await self._writer.claim()
-            except NotOwner:
-                continue
-            except Closed:
-                return
+            # What was sent before a revocation may have come late, so that this instance serves already.
+            if not self._writer.serving:
+                await self._prepare()
+                if not self.assigned:
+                    continue
+                try:
+                    await self._writer.claim()
+                except NotOwner:
+                    continue
+                except Closed:
+                    return
             since = time()
             await self._writer.stood_down()
             if time() - since >= self._back_off.last_seconds:

@@ -1,13 +1,43 @@
 """Folding a partition from wherever a reader stands: the same loop for owners, projections and tools."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 
 from guildhall.log.errors import LogUnavailable
 from guildhall.log.fold import FoldState, Verdict, fold
-from guildhall.log.port import EventsTopic
+from guildhall.log.port import EventsTopic, Record
 
-READ_LIMIT = 1000
+READ_LIMIT = 4_000
 """Records asked for at once."""
+
+AT_A_TIME = 100
+"""Records folded before others in this process have their turn: a few milliseconds."""
+
+
+async def read_to(topic: EventsTopic, partition: int, offset: int, end: int, take: Callable[[Record], None]) -> None:
+    """Gives `take` the records from `offset` to `end` or a little further; the next are read while these are taken.
+
+    Raises `LogUnavailable`, also where the partition ends before; `LogUnreadable`; whatever `take` raises.
+    """
+    reading: asyncio.Task[Sequence[Record]] | None = None
+    try:
+        while offset < end:
+            records = await (reading or topic.read(partition, offset, READ_LIMIT))
+            if not records:
+                raise LogUnavailable(f"{topic.name}/{partition} ends at {offset}, {end} was promised")
+            offset += len(records)
+            reading = asyncio.create_task(_read(topic, partition, offset)) if offset < end else None
+            for first in range(0, len(records), AT_A_TIME):
+                for record in records[first : first + AT_A_TIME]:
+                    take(record)
+                await asyncio.sleep(0)
+    finally:
+        if reading is not None and not reading.done():
+            reading.cancel()
+
+
+async def _read(topic: EventsTopic, partition: int, offset: int) -> Sequence[Record]:
+    return await topic.read(partition, offset, READ_LIMIT)
 
 
 async def fold_to(
@@ -18,13 +48,12 @@ async def fold_to(
     What something else folds into the same state meanwhile is not told twice. Raises `LogUnavailable`,
     `LogUnreadable`, `OutOfOrder`; the state and what the listener was told then still agree.
     """
-    while state.next_offset < end:
-        records = await topic.read(partition, state.next_offset, READ_LIMIT)
-        if not records:
-            raise LogUnavailable(f"{topic.name}/{partition} ends at {state.next_offset}, {end} was promised")
-        for record in records:
-            if record.offset >= state.next_offset:
-                listener(fold(state, record))
+
+    def take(record: Record) -> None:
+        if record.offset >= state.next_offset:
+            listener(fold(state, record))
+
+    await read_to(topic, partition, state.next_offset, end, take)
 
 
 async def fold_to_end(

@@ -19,8 +19,9 @@ from guildhall.log.port import (
     EventsTopic,
     Log,
     Position,
+    Record,
 )
-from guildhall.log.reader import READ_LIMIT, fold_to
+from guildhall.log.reader import fold_to, read_to
 from guildhall.log.snapshots import (
     Checkpoint,
     Marker,
@@ -174,16 +175,19 @@ async def _catch_up(
         newest_claim=first.newest_claim,
         seqs={name: snapshot.seq for name, snapshot in behind.items() if snapshot},
     )
-    while state.next_offset < to.next_offset:
-        limit = min(READ_LIMIT, to.next_offset - state.next_offset)
-        for record in await events.read(partition, state.next_offset, limit):
-            own = begin.get(record.key)
-            if record.key == CLAIM_KEY or (own is not None and record.offset >= own.next_offset):
-                verdict = fold(state, record)
-                if isinstance(verdict, Effective):
-                    listener(verdict)
-            else:
-                state.next_offset = record.offset + 1
+
+    def take(record: Record) -> None:
+        if record.offset >= to.next_offset:
+            return
+        own = begin.get(record.key)
+        if record.key == CLAIM_KEY or (own is not None and record.offset >= own.next_offset):
+            verdict = fold(state, record)
+            if isinstance(verdict, Effective):
+                listener(verdict)
+        else:
+            state.next_offset = record.offset + 1
+
+    await read_to(events, partition, state.next_offset, to.next_offset, take)
     if state.newest_claim != to.newest_claim or any(state.seqs.get(name) != seqs[name] for name in behind):
         raise LogUnreadable(
             f"{events.name}/{partition}", f"its records below {to} aren't those that were folded before"

@@ -113,6 +113,7 @@ class Writer:
         self._queue: list[_Pending] = []
         self._sent = 0
         self._claiming: asyncio.Future[int] | None = None
+        self._claim_sent = False
         self._confirming: asyncio.Future[Position] | None = None
         self._asked: asyncio.Future[Position] | None = None
         self._standing_down: asyncio.Future[None] | None = None
@@ -185,6 +186,12 @@ class Writer:
             self._claiming = asyncio.get_running_loop().create_future()
         self._wake.set()
         return await asyncio.shield(self._claiming)
+
+    def withdraw_claim(self) -> None:
+        """Whoever waits for a claim that isn't on its way gets `NotOwner`: it is not to be made any more."""
+        if self._claiming is not None and not self._claim_sent:
+            claiming, self._claiming = self._claiming, None
+            _fail(claiming, self._not_owner())
 
     def append(
         self, aggregate_id: str, seq: int, digest: bytes, body: bytes, *, repair: bool = False
@@ -336,10 +343,14 @@ class Writer:
         Raises `LogUnavailable` if it isn't known to be in the log: it may come late, and counts then too."""
         before = self._state.newest_claim
         record = ProducerRecord(CLAIM_KEY, encode_claim(self._me))
-        [outcome] = await self._topic.append(self._partition, [record])
-        await self._fold_to_end()
-        if isinstance(outcome, Appended):
-            await fold_to(self._topic, self._partition, self._state, outcome.offset + 1, self._told)
+        self._claim_sent = True
+        try:
+            [outcome] = await self._topic.append(self._partition, [record])
+            await self._fold_to_end()
+            if isinstance(outcome, Appended):
+                await fold_to(self._topic, self._partition, self._state, outcome.offset + 1, self._told)
+        finally:
+            self._claim_sent = False
         if not isinstance(outcome, Appended) and not (self._owns and self._state.newest_claim > before):
             raise LogUnavailable(f"claim of {self._topic.name}/{self._partition}: {outcome}")
         if self._claiming is not None:

@@ -8,13 +8,13 @@ python -m tests.log.simulation mutants [COUNT]         in how many of so many sc
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from rich.console import Console
 from rich.table import Table
 
 from guildhall.log.fold import ClaimSeen, Effective, FoldState, Void, fold
-from tests.log.simulation.games import command_of
 from tests.log.simulation.mutants import MUTANTS
 from tests.log.simulation.world import Violation, World, simulate
 
@@ -51,11 +51,10 @@ def show_log(world: World) -> None:
             case ClaimSeen(offset, claim):
                 print(f"{offset:4} claim of {claim.instance}")
             case Effective(offset, name, entry):
-                print(f"{offset:4} {name} {entry.seq} {command_of(entry.body)} under {entry.claim}")
+                print(f"{offset:4} {name} {entry.seq} {world.speech.command_of(entry.body)} under {entry.claim}")
             case Void(offset, name, entry, reason):
-                print(
-                    f"{offset:4} {name} {entry.seq} {command_of(entry.body)} under {entry.claim}: void, {reason.value}"
-                )
+                command = world.speech.command_of(entry.body)
+                print(f"{offset:4} {name} {entry.seq} {command} under {entry.claim}: void, {reason.value}")
 
 
 def mutants(count: int = 500) -> None:
@@ -76,7 +75,7 @@ def mutants(count: int = 500) -> None:
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-COMMANDS = {"run": run, "replay": replay, "mutants": mutants}
+COMMANDS: dict[str, Callable[..., None]] = {"run": run, "replay": replay, "mutants": mutants}
 
 if __name__ == "__main__":
     if sys.argv[1:2] == [] or sys.argv[1] not in COMMANDS:

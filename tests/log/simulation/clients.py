@@ -3,7 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from tests.log.simulation.games import body_of
+from tests.log.simulation.games import OWN, body_of
 from tests.log.simulation.owners import GAMES, Accepted, Answer, Process, Refused
 
 if TYPE_CHECKING:
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
 CLIENTS = 4
 COMMANDS = 8
-MAX_RECORD_BYTES = 200
 
 
 async def client(world: "World", number: int) -> None:
@@ -22,7 +21,7 @@ async def client(world: "World", number: int) -> None:
             command += f"@{world.seen[name]}"
         elif rng.random() < world.profile.ends:
             command += "!"
-        body = body_of(command, MAX_RECORD_BYTES if rng.random() < 0.04 else 0)
+        body = body_of(command, OWN.max_record_bytes if rng.random() < 0.04 else 0)
         await send(world, name, command, body)
         if rng.random() < 0.2:  # once more, later, whatever the answer was
             await asyncio.sleep(rng.uniform(0, 0.3))

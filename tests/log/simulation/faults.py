@@ -19,6 +19,8 @@ T = TypeVar("T")
 CHAOS_SECONDS = 3.0
 LATEST = 1.5
 """Seconds after which at the latest what was sent lands, if it ever does."""
+HOSTED_SHARE = 0.25
+"""Of the schedules: they take longer."""
 CUT_SECONDS = 0.1
 """How long a process waits for a broker that it can't reach."""
 
@@ -32,7 +34,8 @@ class Profile:
     `trouble`, `upkeep`: share of the turns at which something happens to a process, or states are stored; `delays`:
     seconds of one way to the broker, one of them each time; `patience`: seconds after which a client gives up on an
     answer, and asks again; `whims`: share of the judgements that refuse for reasons outside the state; `ends`: share of
-    the commands that end their game; `two_assigned`: two processes believe to be the owner, also when the faults end.
+    the commands that end their game; `two_assigned`: two processes believe to be the owner, also when the faults end;
+    `hosted`: the processes are the host's own.
     """
 
     delivery: float
@@ -45,6 +48,7 @@ class Profile:
     whims: float
     ends: float
     two_assigned: bool
+    hosted: bool
 
     @property
     def disorder(self) -> float:
@@ -55,7 +59,7 @@ class Profile:
     def drawn(rng: Random) -> "Profile":
         delays = rng.choice(((0.0, 0.001, 0.02), (0.001,), (0.0, 0.005, 0.2)))
         if rng.random() < 0.15:
-            return replace(LATE_AND_REFUSED, delays=delays)
+            return replace(LATE_AND_REFUSED, delays=delays, hosted=rng.random() < HOSTED_SHARE)
         return Profile(
             kinds=KINDS,
             delivery=rng.choice((0.0, 0.03, 0.1, 0.4)),
@@ -67,6 +71,7 @@ class Profile:
             whims=rng.choice((0.0, 0.1, 0.5)),
             ends=rng.choice((0.03, 0.15)),
             two_assigned=rng.random() < 0.2,
+            hosted=rng.random() < HOSTED_SHARE,
         )
 
 
@@ -84,8 +89,11 @@ LATE_AND_REFUSED = Profile(
     whims=0.5,
     ends=0.03,
     two_assigned=False,
+    hosted=False,
 )
-"""For what a record does that lands under the same claim, after its command was refused. `delays` are drawn too."""
+"""For what a record does that lands under the same claim, after its command was refused. `delays` and `hosted` are
+drawn too.
+"""
 
 
 class Network(Faults):

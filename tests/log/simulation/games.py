@@ -5,6 +5,7 @@ blanks, so that some are too large for the log.
 """
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -54,6 +55,22 @@ def legal(game: Game, command: str) -> bool:
     return not game.ended and wanted(command) in (None, game.version)
 
 
+@dataclass(frozen=True)
+class Speech:
+    """How a kind of process writes its games into the log: what the judge must know of it.
+
+    `legal` says what may follow in a game; `chained` what a record's hash must be, from the hash before, seq and body;
+    `commands_in` the commands that a snapshot holds, from its state.
+    """
+
+    schema: str
+    max_record_bytes: int
+    command_of: Callable[[bytes], str]
+    legal: Callable[[Game, str], bool]
+    chained: Callable[[bytes, int, bytes], bytes]
+    commands_in: Callable[[bytes], list[str]]
+
+
 def chained(digest: bytes, body: bytes) -> bytes:
     return hashlib.sha256(digest + body).digest()
 
@@ -64,3 +81,14 @@ def pack(game: Game) -> bytes:
 
 def unpack(data: bytes) -> Game:
     return Game(*msgspec.msgpack.decode(data, type=tuple[list[str], bytes, int]))
+
+
+OWN = Speech(
+    schema="s1",
+    max_record_bytes=200,
+    command_of=command_of,
+    legal=legal,
+    chained=lambda digest, seq, body: chained(digest, body),
+    commands_in=lambda state: unpack(state).commands,
+)
+"""Of the simulation's own games."""

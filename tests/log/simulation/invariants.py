@@ -11,8 +11,8 @@ from guildhall.log.reader import fold_to_end
 from guildhall.log.recovery import Store, open_store, recover
 from guildhall.log.snapshots import Snapshot
 from guildhall.log.values import decode
-from tests.log.simulation.games import Game, chained, command_of, ends, legal, unpack
-from tests.log.simulation.owners import SCHEMA, Process
+from tests.log.simulation.games import Game, Speech, ends
+from tests.log.simulation.owners import Process
 from tests.log.virtual_time import virtual_loop
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class History:
         return {name: self.games[name].commands[:version] for name, version in self.versions[offset].items()}
 
 
-def read_history(records: list[Record]) -> History:
+def read_history(records: list[Record], speech: Speech) -> History:
     history = History()
     claim, versions = NO_CLAIM, dict[str, int]()
     for record in records:
@@ -47,8 +47,8 @@ def read_history(records: list[Record]) -> History:
             claim = record.offset
         elif value.claim == claim and value.seq == versions.get(record.key, 0) + 1:
             game = history.games.setdefault(record.key, Game())
-            command = command_of(value.body)
-            if not legal(game, command) or value.hash != chained(game.digest, value.body):
+            command = speech.command_of(value.body)
+            if not speech.legal(game, command) or value.hash != speech.chained(game.digest, value.seq, value.body):
                 history.broken.append(f"{record.key} {value.seq}: {command} was decided on another state")
             game.commands.append(command)
             game.digest = value.hash
@@ -60,7 +60,7 @@ def read_history(records: list[Record]) -> History:
 
 def judge(world: "World") -> None:
     """Tells the world every promise that didn't hold."""
-    history = read_history(world.records())
+    history = read_history(world.records(), world.speech)
     for what in history.broken:
         world.violate(what)
     judge_answers(world, history)
@@ -101,16 +101,17 @@ def judge_process(world: "World", history: History, process: Process) -> None:
     if position.newest_claim != history.claims[position.next_offset]:
         world.violate(f"{process.instance} at {position} missed the claim {history.claims[position.next_offset]}")
     expected = history.commands_at(position.next_offset)
+    games = process.known_games()
     for name, commands in expected.items():
-        game = process.games.get(name)
+        game = games.get(name)
         if process.writer.last_seq(name) != len(commands):
             world.violate(f"{process.instance} has {name} at {process.writer.last_seq(name)}, not {len(commands)}")
         if game is None and not ends(commands[-1]):
             world.violate(f"{process.instance} at {position} has lost {name}")
         if game is not None and game.commands != commands:
             world.violate(f"{process.instance} at {position} has {name} as {game.commands}, not {commands}")
-    if not process.games.keys() <= expected.keys():
-        world.violate(f"{process.instance} made up {process.games.keys() - expected.keys()}")
+    if not games.keys() <= expected.keys():
+        world.violate(f"{process.instance} made up {games.keys() - expected.keys()}")
 
 
 def judge_readers(world: "World", history: History) -> None:
@@ -121,7 +122,7 @@ def judge_readers(world: "World", history: History) -> None:
         async def read(start: FoldState, seen: Commands) -> None:
             def told(verdict: Verdict) -> None:
                 if isinstance(verdict, Effective):
-                    seen.setdefault(verdict.aggregate_id, []).append(command_of(verdict.entry.body))
+                    seen.setdefault(verdict.aggregate_id, []).append(world.speech.command_of(verdict.entry.body))
 
             events = await world.broker.log().events(topics.events("sim"), 1)
             await fold_to_end(events, 0, start, told)
@@ -130,7 +131,7 @@ def judge_readers(world: "World", history: History) -> None:
 
         async def start(broker: MemoryBroker, what: str) -> None:
             try:
-                seen = await recovered(await open_store(broker.log(), "sim", 1))
+                seen = await recovered(await open_store(broker.log(), "sim", 1), world.speech)
             except Exception as error:
                 world.violate(f"a start from {what} failed: {error!r}")
                 return
@@ -153,20 +154,20 @@ def judge_readers(world: "World", history: History) -> None:
         loop.run_until(loop.create_task(all_of_them()))
 
 
-async def recovered(store: Store) -> Commands:
+async def recovered(store: Store, speech: Speech) -> Commands:
     seen: Commands = {}
 
     def restore(name: str, snapshot: Snapshot) -> None:
-        seen[name] = list(unpack(snapshot.state).commands)
+        seen[name] = list(speech.commands_in(snapshot.state))
 
     def told(verdict: Verdict) -> None:
         if isinstance(verdict, Effective):
             commands = seen.setdefault(verdict.aggregate_id, [])
             if len(commands) != verdict.entry.seq - 1:
                 raise AssertionError(f"{verdict.aggregate_id} {verdict.entry.seq} was told after {len(commands)}")
-            commands.append(command_of(verdict.entry.body))
+            commands.append(speech.command_of(verdict.entry.body))
 
-    await recover(store, 0, SCHEMA, restore, told)
+    await recover(store, 0, speech.schema, restore, told)
     return seen
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ import guildhall.log.ownership
 import guildhall.log.recovery
 import guildhall.log.writer
 import tests.log.simulation.owners
+from guildhall.host.hosted_game import HostedGame
 from guildhall.log.errors import BadValue
 from guildhall.log.fold import Effective, FoldState, Verdict, Void, VoidReason, advance, judge
 from guildhall.log.ownership import Ownership
@@ -17,7 +19,7 @@ from guildhall.log.port import NO_CLAIM, Appended, Claim, Entry, Position
 from guildhall.log.snapshots import Checkpoint, Marker
 from guildhall.log.writer import RuledOut, Writer
 from tests.log.simulation.games import Game
-from tests.log.simulation.owners import Process
+from tests.log.simulation.owners import OwnGames
 
 Mutate = Callable[[pytest.MonkeyPatch], None]
 
@@ -123,15 +125,31 @@ def turn_given_back_in_doubt(patch: pytest.MonkeyPatch) -> None:
         pass
 
     patch.setattr(Writer, "settled", nothing)
+    send = HostedGame._send
+
+    def given_back(self: HostedGame, *args: Any) -> Any:
+        in_flight = send(self, *args)
+        self._turn = Turn()
+        return in_flight
+
+    patch.setattr(HostedGame, "_send", given_back)
+
+
+class Turn(asyncio.Lock):
+    """May be given back twice."""
+
+    def release(self) -> None:
+        if self.locked():
+            super().release()
 
 
 def finished_without_a_marker(patch: pytest.MonkeyPatch) -> None:
     """A finished game leaves memory and checkpoint before its marker is acknowledged."""
 
-    async def nothing(self: Process, name: str, marker: Marker) -> None:
+    async def nothing(self: OwnGames, name: str, marker: Marker) -> None:
         pass
 
-    patch.setattr(Process, "put_marker", nothing)
+    patch.setattr(OwnGames, "put_marker", nothing)
 
 
 def never_standing_down(patch: pytest.MonkeyPatch) -> None:
@@ -154,6 +172,17 @@ def no_back_off(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Ownership, "_due", mutant)
 
 
+def state_of_what_was_ruled_out(patch: pytest.MonkeyPatch) -> None:
+    """A game stays as it was decided, whatever came of that."""
+
+    def mutant(self: HostedGame) -> None:
+        in_flight, self._in_flight = self._in_flight, None
+        if in_flight is not None and not in_flight.answer.done():
+            in_flight.answer.set_result(RuledOut())
+
+    patch.setattr(HostedGame, "_roll_back", mutant)
+
+
 MUTANTS: tuple[Mutate, ...] = (
     no_offset_check,
     no_claim_check,
@@ -167,4 +196,5 @@ MUTANTS: tuple[Mutate, ...] = (
     finished_without_a_marker,
     never_standing_down,
     no_back_off,
+    state_of_what_was_ruled_out,
 )

@@ -1,4 +1,6 @@
-"""A rules service in small, over the real writer, recovery and ownership: what it knows is what its fold told it."""
+"""What a schedule's processes have in common, and a rules service in small over the real writer, recovery and
+ownership: what it knows is what its fold told it. `hosted` has the host itself do the same.
+"""
 
 import asyncio
 import inspect
@@ -14,7 +16,7 @@ from guildhall.log.recovery import Store, open_store, recover
 from guildhall.log.snapshots import Checkpoint, Marker, Snapshot, checkpoint_key, decode_marker, encode, snapshot_key
 from guildhall.log.writer import Limits, RuledOut, Writer
 from tests.log.simulation.faults import Network
-from tests.log.simulation.games import Game, chained, command_of, known, legal, pack, unpack
+from tests.log.simulation.games import OWN, Game, chained, command_of, known, legal, pack, unpack
 from tests.log.virtual_time import Actor, context_of
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SCHEMA = "s1"
 GAMES = ("a", "b", "c", "d", "e")
 LIMITS = Limits(max_in_flight=3, poll_seconds=0.4, first_pause=0.01, last_pause=0.2)
 BACK_OFF = BackOff(first_seconds=0.1, last_seconds=1.0)
@@ -93,7 +94,7 @@ class Request(Generic[T]):
 
 
 class Process:
-    """One instance, from its start to its end."""
+    """One instance, from its start to its end. What it makes of the log, and answers, is its kind's matter."""
 
     def __init__(self, world: "World", instance: str, assigned: bool) -> None:
         self.world = world
@@ -101,10 +102,6 @@ class Process:
         self.actor = Actor()
         self.context = context_of(self.actor)
         self.network = Network(world)
-        self.games: dict[str, Game] = {}
-        self.folds = dict.fromkeys(GAMES, 0)
-        self.kept = dict.fromkeys(GAMES, 0)
-        self.turns: dict[str, asyncio.Lock] = {name: asyncio.Lock() for name in GAMES}
         self.requests: list[Request[Any]] = []
         self.assigned = assigned
         self.writer: Writer | None = None
@@ -157,15 +154,12 @@ class Process:
         rng = self.world.rng
         log = self.world.broker.log(self.network)
         while self.ownership is None:
-            self.games.clear()
             try:
                 self.store = await open_store(log, "sim", 1)
-                state = await recover(self.store, 0, SCHEMA, self.restore, self.told)
+                self.writer = await self.fold(self.store, Claim(self.instance, f"{self.instance}:1"))
             except LogUnavailable:
                 await asyncio.sleep(rng.uniform(0, 0.1))
                 continue
-            me = Claim(self.instance, f"{self.instance}:1")
-            self.writer = Writer(self.store.events, 0, me, state, self.told, LIMITS, rng)
             self.ownership = Ownership(self.writer, BACK_OFF, rng)
         if self.assigned:
             self.ownership.assign()
@@ -173,6 +167,57 @@ class Process:
         assert self.writer is not None
         if self.writer.failure is not None:
             raise self.writer.failure
+
+    async def fold(self, store: Store, me: Claim) -> Writer:
+        """Begins with what is stored. Raises `LogUnavailable`."""
+        raise NotImplementedError
+
+    def known_games(self) -> dict[str, Game]:
+        """What it has in memory."""
+        raise NotImplementedError
+
+    # --- requests
+
+    async def command(self, name: str, command: str, body: bytes) -> Answer:
+        """Judged in the game's turn, answered when that is in the log, or can't be any more."""
+        raise NotImplementedError
+
+    async def read(self, name: str) -> None:
+        """Somebody looks at a game; the answer must reflect everything that was in the log before."""
+        raise NotImplementedError
+
+    # --- what is kept beside the events
+
+    async def store_states(self) -> None:
+        """Snapshots of what changed, markers of what is finished, then the checkpoint; others may do the same."""
+        if self.serving:
+            await self.store_all()
+
+    async def store_all(self) -> None:
+        raise NotImplementedError
+
+    async def drain(self) -> None:
+        """Takes nothing more, waits a little for what is in flight, stores everything."""
+        raise NotImplementedError
+
+
+class OwnGames(Process):
+    """Keeps games of the simulation's own."""
+
+    def __init__(self, world: "World", instance: str, assigned: bool) -> None:
+        self.games: dict[str, Game] = {}
+        self.folds = dict.fromkeys(GAMES, 0)
+        self.kept = dict.fromkeys(GAMES, 0)
+        self.turns: dict[str, asyncio.Lock] = {name: asyncio.Lock() for name in GAMES}
+        super().__init__(world, instance, assigned)
+
+    def known_games(self) -> dict[str, Game]:
+        return self.games
+
+    async def fold(self, store: Store, me: Claim) -> Writer:
+        self.games.clear()
+        state = await recover(store, 0, OWN.schema, self.restore, self.told)
+        return Writer(store.events, 0, me, state, self.told, LIMITS, self.world.rng)
 
     def restore(self, name: str, snapshot: Snapshot) -> None:
         self.world.meet("restored", f"{self.instance} {name} {snapshot.seq}")
@@ -194,10 +239,7 @@ class Process:
             game.digest, game.offset = entry.hash, verdict.offset
             self.folds[name] += 1
 
-    # --- requests
-
     async def command(self, name: str, command: str, body: bytes) -> Answer:
-        """Judged in the game's turn, answered when that is in the log, or can't be any more."""
         asked = self.world.end()
         try:
             while self.writer is not None:
@@ -227,7 +269,6 @@ class Process:
         return Unavailable()
 
     async def read(self, name: str) -> None:
-        """Somebody looks at a game; the answer must reflect everything that was in the log before."""
         asked = self.world.end()
         if self.writer is not None and self.writer.serving:
             try:
@@ -252,11 +293,6 @@ class Process:
 
     # --- what is kept beside the events
 
-    async def store_states(self) -> None:
-        """Snapshots of what changed, markers of what is finished, then the checkpoint; others may do the same."""
-        if self.serving:
-            await self.store_all()
-
     async def store_all(self) -> None:
         assert self.writer is not None and self.store is not None
         try:
@@ -265,7 +301,7 @@ class Process:
                 if game.version > self.kept[name] and self.world.rng.random() < 0.8:
                     version = game.version
                     snapshot = Snapshot(version, self.writer.position, pack(game))
-                    await self.put(self.store.snapshots, snapshot_key(name, SCHEMA), encode(snapshot))
+                    await self.put(self.store.snapshots, snapshot_key(name, OWN.schema), encode(snapshot))
                     self.kept[name] = version
             for name, game in list(self.games.items()):
                 if game.ended and self.kept[name] == game.version:
@@ -287,7 +323,7 @@ class Process:
             await self.put_marker(name, Marker(game.version, game.offset, pack(game)))
         self.games.pop(name, None)
         self.world.meet("finished", f"{self.instance} {name}")
-        await self.put(self.store.snapshots, snapshot_key(name, SCHEMA), None)
+        await self.put(self.store.snapshots, snapshot_key(name, OWN.schema), None)
 
     async def put_marker(self, name: str, marker: Marker) -> None:
         assert self.store is not None
@@ -298,7 +334,6 @@ class Process:
         await topic.put(0, key, value)
 
     async def drain(self) -> None:
-        """Takes nothing more, waits a little for what is in flight, stores everything."""
         if self.writer is None:
             return
         serving = self.writer.serving

@@ -13,10 +13,12 @@ from typing import Any
 from guildhall.log import topics
 from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import CLAIM_KEY, Record
-from tests.log.simulation.clients import CLIENTS, MAX_RECORD_BYTES, client, spectator
+from tests.log.simulation.clients import CLIENTS, client, spectator
 from tests.log.simulation.faults import LATEST, Profile, chaos
+from tests.log.simulation.games import OWN
+from tests.log.simulation.hosted import HOSTED, HostedGames
 from tests.log.simulation.invariants import judge
-from tests.log.simulation.owners import GAMES, GONE, Process, Refused
+from tests.log.simulation.owners import GAMES, GONE, OwnGames, Process, Refused
 from tests.log.virtual_time import VirtualLoop, context_of, virtual_loop
 
 PROCESSES = 3
@@ -52,7 +54,9 @@ class World:
         self.loop = loop
         self.rng = random.Random(seed)
         self.profile = Profile.drawn(self.rng)
-        self.broker = MemoryBroker(MAX_RECORD_BYTES)
+        self.kind: type[Process] = HostedGames if self.profile.hosted else OwnGames
+        self.speech = HOSTED if self.profile.hosted else OWN
+        self.broker = MemoryBroker(self.speech.max_record_bytes)
         self.broker.events[topics.events("sim")] = [[]]
         self.calm = False
         self.processes: list[Process] = []
@@ -109,7 +113,7 @@ class World:
 
     def start(self, assigned: bool) -> None:
         self.started += 1
-        self.processes.append(Process(self, f"process {self.started}", assigned))
+        self.processes.append(self.kind(self, f"process {self.started}", assigned))
 
     def assign(self, owner: Process) -> None:
         """To this one, and no longer to the others."""
