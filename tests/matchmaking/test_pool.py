@@ -42,7 +42,7 @@ def refused(hall: Hall, reason: str, act: Callable[[], Any]) -> Refusal:
 
 
 def outcomes(events: list[Any]) -> list[TicketOutcome]:
-    return [event.outcome for event in events if isinstance(event, TicketEnded)]
+    return [TicketOutcome(event.outcome) for event in events if isinstance(event, TicketEnded)]
 
 
 # --- the queue
