@@ -91,6 +91,7 @@ def _pass(count: int) -> tuple[float, float, float, float]:
     """Seconds of all that is due when so many tickets wait, with their offers; of its slowest slice; commands/s before;
     tickets matched.
     """
+    gc.collect()
     queue = Queue(count)
     began = perf_counter()
     for _ in range(count):
@@ -113,6 +114,7 @@ def _resting() -> list[Row]:
     queue = Queue(1)
     for _ in range(10_000):
         queue.enter()
+    gc.collect()
     began = perf_counter()
     data = snapshot(queue.pool)
     saved = perf_counter()

@@ -36,8 +36,8 @@ class HouseRules:
     longest_wait_ms: int = DAY
     idle_ms: int = DAY
     """A party or a table is gone when nothing was done with it for so long."""
-    told_ms: int = HOUR
-    """Tickets that ended are told for so long."""
+    told_ms: int = HOUR // 6
+    """Tickets that ended are told for at least so long, and hardly longer: they may be many."""
     pass_ms: int = SECOND
     """From the end of one pass of matching to the next."""
     games_at_once: int = 16

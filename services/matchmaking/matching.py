@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from services.matchmaking import offers, ratings
@@ -193,7 +194,7 @@ def plan(pool: Pool, terms_ids: list[str], now_ms: int) -> Iterator[Match | None
 def _plan_terms(pool: Pool, terms_id: str, now_ms: int) -> Iterator[Match | None]:
     crowd, everybody = Crowd(), []
     tickets = [pool.tickets[ticket_id] for ticket_id in pool.waiting.get(terms_id, ())]
-    tickets.sort(key=lambda ticket: ticket.age)
+    tickets.sort(key=attrgetter("since_ms", "number"))
     for looked_at, ticket in enumerate(tickets, 1):
         candidate = Candidate(pool, ticket, now_ms)
         crowd.add(candidate)

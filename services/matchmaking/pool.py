@@ -27,7 +27,7 @@ MIN_GAMES = 10
 """Rated games before a subject stands on the leaderboard."""
 
 
-class Ticket(Struct, frozen=True):
+class Ticket(Struct, frozen=True, gc=False):
     """A subject or a party that waits, or has an offer."""
 
     ticket_id: str
@@ -49,7 +49,7 @@ class Ticket(Struct, frozen=True):
         return self.since_ms, self.number
 
 
-class Ended(Struct, frozen=True):
+class Ended(Struct, frozen=True, gc=False):
     """A ticket that is over."""
 
     ticket_id: str
@@ -60,7 +60,7 @@ class Ended(Struct, frozen=True):
     game_id: str
 
 
-class Party(Struct, frozen=True):
+class Party(Struct, frozen=True, gc=False):
     """Friends; the first of them leads."""
 
     party_id: str
@@ -69,7 +69,7 @@ class Party(Struct, frozen=True):
     touched_ms: int
 
 
-class Table(Struct, frozen=True):
+class Table(Struct, frozen=True, gc=False):
     """A game that is set up by hand."""
 
     table_id: str
@@ -90,7 +90,7 @@ class Table(Struct, frozen=True):
         return [seat.subject for seat in self.seats if seat.subject]
 
 
-class Offer(Struct, frozen=True):
+class Offer(Struct, frozen=True, gc=False):
     """A match that waits for its players, or, once accepted, for its game."""
 
     offer_id: str
@@ -113,7 +113,7 @@ class Offer(Struct, frozen=True):
         return [subject for subject in self.subjects if subject not in self.confirmed and not is_bot(subject)]
 
 
-class Game(Struct, frozen=True):
+class Game(Struct, frozen=True, gc=False):
     """A game that matchmaking made and that is not over."""
 
     game_id: str
@@ -123,7 +123,7 @@ class Game(Struct, frozen=True):
     started_ms: int
 
 
-class Rating(Struct, frozen=True):
+class Rating(Struct, frozen=True, gc=False):
     """How well a subject plays, in millionths of openskill's units."""
 
     subject: str
@@ -385,7 +385,7 @@ class Pool:
     def set_forgetting(self, now_ms: int) -> None:
         """Have what is told no more forgotten some time, if there may be something."""
         if self.forgetting_ms is None and (self.ended or self.terms):
-            self.forgetting_ms = now_ms + self.house.told_ms
+            self.forgetting_ms = now_ms + self.house.told_ms // 10
             self.set_timer(self.forgetting_ms, "forget", "")
 
     def next_timer(self) -> Timer | None:

@@ -19,6 +19,7 @@ from guildhall.log.fold import Damaged, Effective, FoldState, fold
 from guildhall.log.port import BEGINNING, CLAIM_KEY, EventsTopic, Record, Tail
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes, Models, Outcome
+from guildhall.readmodel.connection import cancelled
 from guildhall.readmodel.keys import FIRST_GENERATION, Keys
 from guildhall.readmodel.records import Progress
 from guildhall.telemetry import logs, metrics
@@ -74,7 +75,7 @@ class PartitionProjection:
         """Fold until cancelled. Errors of log and Redis are waited out; `LogUnreadable` is raised."""
         wait = _RETRY_SECONDS[0]
         loaded = False
-        while not _cancelled():
+        while not cancelled():
             try:
                 if not loaded:
                     loaded = await self.load() and await refold_stopped(self, self._tried)
@@ -222,19 +223,13 @@ class PartitionProjection:
         ours = progress_of(self.position)
         if await self.stored_offset() <= (ours.next_offset if ours is not None else 0):
             return
-        while not _cancelled():
+        while not cancelled():
             now = await self.models.redis.get(self.keys.position) or b""
             generation = await self.models.generation(self.rules.game, self.partition)
             if now == before or generation != self.keys.generation:
                 return
             before = records.raw(now)
             await asyncio.sleep(random.uniform(_STANDBY_SECONDS, 2 * _STANDBY_SECONDS))
-
-
-def _cancelled() -> bool:
-    """Whether this task was told to end. The Redis client may report that as a lost connection."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _step(found: Sequence[Record], begin: int) -> Sequence[Record]:

@@ -33,7 +33,8 @@ def check_that_it_was_a_test(report: Report) -> None:
     if report.plan.seconds:
         assert report.faults
     else:
-        assert report.faults == budget
+        # Beside them a process may have been started while there was no broker, and again.
+        assert report.faults - Counter({"start that failed": report.faults.total()}) == budget
     assert report.calls["write accepted"] > 20
     assert any(name.startswith("write refused") for name in report.calls)
     assert any(name.startswith("write unknown") for name in report.calls)

@@ -25,7 +25,7 @@ async def test_no_watcher_misses_or_doubles_a_version_whatever_breaks(tmp_path: 
     print(report)
     assert not report.violations, f"{report}\nThe history and the processes' output: {tmp_path}"
     if not CHAOS_SECONDS:
-        assert report.faults == Counter(faults.READ_SIDE)
+        assert report.faults - Counter({"start that failed": report.faults.total()}) == Counter(faults.READ_SIDE)
     assert report.watchers >= report.plan.watchers
     assert report.versions_seen > 10 * report.plan.watchers
     assert report.calls["write accepted"] > 20

@@ -1,7 +1,9 @@
 """The pool, story by story: each bad request has one clear outcome, and nobody loses their place."""
 
 import hashlib
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +44,7 @@ def refused(hall: Hall, reason: str, act: Callable[[], Any]) -> Refusal:
 
 
 def outcomes(events: list[Any]) -> list[TicketOutcome]:
-    return [event.outcome for event in events if isinstance(event, TicketEnded)]
+    return [TicketOutcome(event.outcome) for event in events if isinstance(event, TicketEnded)]
 
 
 # --- the queue
@@ -244,6 +246,12 @@ def test_the_draw_of_seats_can_be_checked(hall: Hall) -> None:
     game = states.state_of(hall.pool, "ann").games[0]
     assert commitment(game.seed) == before.seed_hash
     assert draw_seats(sorted(game.subjects), game.seed) == game.subjects
+
+
+def test_the_draw_of_seats_is_the_published_one() -> None:
+    document = (Path(__file__).resolve().parents[2] / "docs" / "luck.md").read_text(encoding="utf-8")
+    [seated] = re.findall(r"^seated: (.+)$", document, re.MULTILINE)
+    assert list(draw_seats(["dan", "bot/greedy/1", "ann", "cid"], bytes(range(32)))) == seated.split()
 
 
 def test_seats_are_drawn_evenly() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -161,6 +161,12 @@ def string_pairs(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
 
     Protobuf leaves the order of a map open: upb puts "aa" before "a" where others and we do not.
     """
+    return _string_pairs(number, tuple(pairs))
+
+
+@lru_cache(maxsize=256)
+def _string_pairs(number: int, pairs: tuple[tuple[str, str], ...]) -> bytes:
+    # Remembered: many messages tell of the same few choices.
     field, key_length, value_length = (lengths(n, Presence.REPEATED) for n in (number, 1, 2))
     entries = sorted((key.encode(), value.encode()) for key, value in pairs)
     if len({key for key, _ in entries}) != len(entries):
