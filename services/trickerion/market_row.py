@@ -37,7 +37,8 @@ def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
             for manager_slot, room in rooms(hall, content, seat, component) if piles[component] else new:
                 listed += buys(component, manager_slot, min(room, content.buy_most), price, coins, left // bargain_ap)
     if ap >= cost(hall, content, Action.ORDER):
-        listed += orders(tuple(hall.order_area), orderable(hall, content))
+        barred = hall.buy_area if hall.rulings.order_excludes_buy_area else ()
+        listed += orders(tuple(hall.order_area), tuple(barred), len(content.components))
     if ap >= cost(hall, content, Action.QUICK_ORDER):
         listed += quick_orders(hall.quick_order, len(content.components))
     return listed
@@ -87,17 +88,12 @@ def pay(table: HallTable, seat: int, coins: int) -> None:
 # --- Order
 
 
-def orderable(hall: Hall, content: Content) -> tuple[int, ...]:
-    """Components that may be ordered (TR-084, TR-C5)."""
-    barred = hall.order_area + hall.buy_area if hall.rulings.order_excludes_buy_area else hall.order_area
-    return tuple([component for component in range(1, len(content.components)) if component not in barred])
-
-
 @lru_cache(maxsize=8192)
-def orders(order_area: tuple[int, ...], components: tuple[int, ...]) -> list[Order]:
-    """Each of these Components onto each open slot."""
+def orders(order_area: tuple[int, ...], barred: tuple[int, ...], components: int) -> list[Order]:
+    """Each Component that may be ordered onto each open slot; `barred` may not (TR-084, TR-C5)."""
     slots = [slot for slot, ordered in enumerate(order_area) if not ordered]
-    return [commands.order(component, slot) for component in components for slot in slots]
+    orderable = [c for c in range(1, components) if c not in order_area and c not in barred]
+    return [commands.order(component, slot) for component in orderable for slot in slots]
 
 
 @cache

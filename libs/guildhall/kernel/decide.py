@@ -319,11 +319,8 @@ class _Step:
             if self.frames > MAX_FRAMES:
                 raise Overrun(f"more than {MAX_FRAMES} frames")
             frame = agenda[-1]
-            if isinstance(frame, Together):
-                if self._ask_together(frame):
-                    return
-            elif isinstance(frame, Choice):
-                if self._ask(frame):
+            if isinstance(frame, Choice):
+                if self._ask_together(frame) if isinstance(frame, Together) else self._ask(frame):
                     return
             else:
                 del agenda[-1]
