@@ -213,8 +213,8 @@ async def test_a_newer_hall_s_pack_is_known_before_its_games_are_served() -> Non
     owners = Owners(await log.compacted(topics.OWNERS, 1), me)
     host = GameHost(rules, log, me, owners, Upkeep())
     await host.open()
-    host.assign([0])
-    await host.claimed()
+    host.holdings.assign([0])
+    await host.holdings.claimed()
     data = b"size=7"
     pack_hash = hashlib.sha256(data).digest()
     await (await log.compacted(topics.PACKS, 1)).put(0, f"tiny/{pack_hash.hex()}", data)
@@ -228,4 +228,4 @@ async def test_a_newer_hall_s_pack_is_known_before_its_games_are_served() -> Non
             await asyncio.sleep(0.05)
     assert pack_hash in known
     await other.close()
-    await host.stop(1.0, 0.0)
+    await host.holdings.stop(1.0, 0.0)
