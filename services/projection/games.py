@@ -1,7 +1,6 @@
 """One game as the projection folds it, and what of it is written to Redis."""
 
 import struct
-import zlib
 from collections.abc import Iterable, Sequence
 
 from redis.asyncio import Redis
@@ -67,8 +66,8 @@ class FoldedGame:
         """The newest state; None before the first record."""
         if self._game is None and self._stored is not None:
             try:
-                self._game = restore(self.messages.rules, zlib.decompress(self._stored.snapshot))
-            except (ValueError, zlib.error) as error:
+                self._game = restore(self.messages.rules, self._stored.snapshot)
+            except ValueError as error:
                 _log.warning("stored state cannot be read", game_id=self.game_id, error=str(error))
                 self.stopped = Stopped(0, 1, self.seq, f"its stored state cannot be read: {error}")
                 self.to_refold = True
@@ -115,7 +114,7 @@ class FoldedGame:
             changes.drop(changes.keys.feed(self.game_id), list(range(first, first + gone)))
             del self.feed[:gone]
         if entry.seq % STATE_EVERY == 0:
-            changes.put(changes.keys.states(self.game_id), {entry.seq: zlib.compress(game.snapshot(), 1)})
+            changes.put(changes.keys.states(self.game_id), {entry.seq: game.snapshot()})
         changes.tell(offset, self.game_id, entry.seq, record)
 
     def _go_back(self) -> None:
@@ -180,7 +179,7 @@ async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -
         game = folded.game
         if game is None:
             continue
-        state = State(folded.version, zlib.compress(game.snapshot(), 1), list(folded.feed))
+        state = State(folded.version, game.snapshot(), list(folded.feed))
         summary = summary_of(game, folded.created_ms, stopped=folded.stopped is not None)
         changes.set(keys.state(folded.game_id), records.encode(state))
         changes.set(keys.summary(folded.game_id), records.encode(summary))

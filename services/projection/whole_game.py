@@ -2,7 +2,6 @@
 
 import hashlib
 import struct
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -152,7 +151,7 @@ async def read(redis: Redis, keys: Keys, game_ids: Sequence[str]) -> tuple[bytes
         scores = {name: int(score) for name, score in zip(names, mine[6:], strict=True) if score is not None}
         try:
             found.append(_models(mine[:6], _short(keys, scores)))
-        except (ValueError, zlib.error) as error:
+        except ValueError as error:
             found.append(GameModels(damage=f"{UNREADABLE}: {error}"))
     return position or b"", found
 
@@ -165,15 +164,15 @@ def _subjects(summary: Any) -> list[str]:
 
 
 def _models(values: list[Any], scores: dict[str, int]) -> GameModels:
-    """Raises ValueError, zlib.error."""
+    """Raises ValueError."""
     state, feed, states, offsets, summary, stopped = values
     stored = records.decode(state, State) if state is not None else State(0, b"", [])
     return GameModels(
         version=stored.version,
-        snapshot=zlib.decompress(stored.snapshot) if stored.snapshot else b"",
+        snapshot=stored.snapshot,
         feed_sizes=tuple(stored.feed),
         feed={int(version): record for version, record in feed.items()},
-        states={int(version): zlib.decompress(snapshot) for version, snapshot in states.items()},
+        states={int(version): snapshot for version, snapshot in states.items()},
         offsets=offsets or b"",
         summary=records.decode(summary, Summary) if summary is not None else None,
         stopped=records.decode(stopped, Stopped) if stopped is not None else None,
@@ -192,13 +191,11 @@ def write(changes: Changes, game_id: str, right: GameModels, subjects: Sequence[
         changes.put(keys.stopped, {game_id: records.encode(right.stopped)})
     whose = list(subjects)
     if right.summary is not None:
-        state = State(right.version, zlib.compress(right.snapshot, 1), list(right.feed_sizes))
+        state = State(right.version, right.snapshot, list(right.feed_sizes))
         changes.set(keys.state(game_id), records.encode(state))
         changes.set(keys.summary(game_id), records.encode(right.summary))
         changes.put(keys.feed(game_id), right.feed)
-        changes.put(
-            keys.states(game_id), {version: zlib.compress(snapshot, 1) for version, snapshot in right.states.items()}
-        )
+        changes.put(keys.states(game_id), right.states)
         whose += right.summary.subjects
     for key in may_stand(keys, dict.fromkeys(whose)):
         changes.add("ZREM", key, game_id)

@@ -1,7 +1,6 @@
 """The games that are looked at: each folded once in this process, as the news come, for all who look."""
 
 import asyncio
-import zlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -197,7 +196,7 @@ class LiveGames:
 
     async def _restored(self, state: State) -> Game:
         rules = self._messages.rules
-        game = restore(rules, zlib.decompress(state.snapshot))
+        game = restore(rules, state.snapshot)
         if game.created.pack_hash not in rules.packs:
             await self._packs()
         return game

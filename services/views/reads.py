@@ -3,7 +3,6 @@
 import asyncio
 import struct
 import time
-import zlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
@@ -168,8 +167,8 @@ class RedisReadSide:
         try:
             stored = await self._news.redis.hget(keys.states(game_id), str(step)) if step else None
             if stored is not None:
-                game = restore(self._rules, zlib.decompress(records.raw(stored)))
-        except (ValueError, zlib.error) as error:
+                game = restore(self._rules, records.raw(stored))
+        except ValueError as error:
             _log.warning("stored state cannot be read", game_id=game_id, version=step, error=str(error))
         except (RedisError, OSError) as error:
             raise unavailable(error) from error

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,24 @@ class WatchLimits:
 class Watch:
     """One watcher's stream. Versions come in order, none twice, none left out."""
 
+    __slots__ = (
+        "__weakref__",
+        "_caller",
+        "_end",
+        "_events",
+        "_limits",
+        "_messages",
+        "_over",
+        "_queue",
+        "_reads",
+        "_seen",
+        "_sent",
+        "_unsubscribe",
+        "_viewer",
+        "_waiting",
+        "_wire",
+    )
+
     def __init__(
         self,
         reads: RedisReadSide,
@@ -46,16 +64,18 @@ class Watch:
         self._caller = caller
         self._limits = limits
         self._events = events
-        self._queue: deque[tuple[int, bytes, bool]] = deque()
-        self._wake = asyncio.Event()
+        # Thousands may be open in which nothing happens: a list and a future that is made when it is needed are small.
+        self._queue: list[tuple[int, bytes, bool]] = []
+        self._waiting: asyncio.Future[None] | None = None
         self._end: Failure | None = None
+        self._over = False
         self._unsubscribe: Callable[[], None] | None = None
         self._sent = 0
 
     def end(self, why: Failure) -> None:
         """End the stream with this failure as soon as what was queued is gone; a slow watcher's at once."""
         self._end = why
-        self._wake.set()
+        self._wake()
 
     def unsubscribe(self) -> None:
         """Hear no more of the game."""
@@ -70,12 +90,24 @@ class Watch:
 
         Raises Failure: VERSION_OUT_OF_RANGE, TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
         """
+        # What the beginning needs, a whole state among it, is let go before the long wait for what comes.
+        async with aclosing(self._beginning(after, seconds)) as messages:
+            async for message in messages:
+                yield message
+        while not self._over:
+            version, message, self._over = await self._next()
+            if version:
+                self._sent = version
+            yield message
+
+    async def _beginning(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
+        """Up to the newest version; from there on it is heard."""
         game = await self._reads.having(self._seen, after or 0, seconds, "after_version")
         # Nothing may be awaited from here until the watcher is subscribed: it would miss a version.
-        newest, ended = game.version, game.ended is not None
+        newest, self._over = game.version, game.ended is not None
         open_parts = self._open_parts(game)
         first = self._first(game, open_parts) if after is None else None
-        if not ended:
+        if not self._over:
             self._unsubscribe = self._reads.subscribe(self._seen, self)
         self._sent = newest if after is None else after
         if first is not None:
@@ -85,11 +117,6 @@ class Watch:
         else:
             async for message in self._caught_up(newest, open_parts):
                 yield message
-        while not ended:
-            version, message, ended = await self._next()
-            if version:
-                self._sent = version
-            yield message
 
     def _first(self, game: Game, open_parts: dict[str, Any]) -> bytes:
         """The whole view, made once for all who begin at this version and see the same."""
@@ -130,22 +157,32 @@ class Watch:
             message = self._version(game, published.record, published.hash, published.events, parts)
             published.shared[key] = message
         self._queue.append((game.version, message, game.ended is not None))
-        self._wake.set()
+        self._wake()
 
     async def _next(self) -> tuple[int, bytes, bool]:
         """The next version's (number, message, last one?), or a heartbeat with number 0."""
-        if not self._queue:
+        if not self._queue and self._end is None:
             patience = min(self._limits.heartbeat_seconds, max(0.0, self._caller.expires - time.time()))
-            try:
-                async with asyncio.timeout(patience):
-                    while not self._queue and self._end is None:
-                        self._wake.clear()
-                        await self._wake.wait()
-            except TimeoutError:
-                self._check()
-                return 0, self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat()), False
+            await self._woken(patience)
         self._check()
-        return self._queue.popleft()
+        if not self._queue:
+            return 0, self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat()), False
+        return self._queue.pop(0)
+
+    async def _woken(self, seconds: float) -> None:
+        """Returns when something is queued or the stream has to end, and after so many seconds."""
+        loop = asyncio.get_running_loop()
+        self._waiting = loop.create_future()
+        timer = loop.call_later(seconds, self._wake)
+        try:
+            await self._waiting
+        finally:
+            timer.cancel()
+            self._waiting = None
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     def _check(self) -> None:
         """Raises Failure where the stream has to end."""

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from guildhall.host.hosted_game import Published
 from guildhall.host.messages import Messages
 from guildhall.kernel.game import restore
 from guildhall.log.memory import MemoryBroker
@@ -16,9 +15,9 @@ from guildhall.log.port import EventsTopic
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from services.projection.service import Projection
-from services.views.live_games import LiveGames
+from services.views.live_games import LiveGames, Published
 from services.views.news import News
-from services.views.read_side import RedisReadSide, Seen
+from services.views.reads import RedisReadSide, Seen
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import Table
 
@@ -89,7 +88,7 @@ async def test_every_version_is_as_it_was(side: Side) -> None:
             assert (await side.reads.at(seen, version)).snapshot() == snapshot
         bodies = side.table.bodies[game_id]
         pairs = await side.reads.records(seen, 1, len(bodies))
-        assert [digest + body for body, digest in pairs] == bodies
+        assert [each.hash + each.body for each in pairs] == bodies
 
 
 async def test_records_that_the_feed_has_no_more_come_from_the_log(side: Side) -> None:
@@ -102,7 +101,7 @@ async def test_records_that_the_feed_has_no_more_come_from_the_log(side: Side) -
     await side.redis.hdel(keys.feed(game_id), *[str(version) for version in range(1, len(bodies) // 2 + 1)])
     for first in range(1, len(bodies) + 1):
         pairs = await side.reads.records(seen, first, len(bodies))
-        assert [digest + body for body, digest in pairs] == bodies[first - 1 :]
+        assert [each.hash + each.body for each in pairs] == bodies[first - 1 :]
     assert (await side.reads.at(seen, 1)).snapshot() == side.table.snapshots[game_id][0]
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-FORMAT = 2
+FORMAT = 3
 """Of all values here. Models of an older format are built again from the beginning."""
 
 STATE_EVERY = 64
@@ -40,7 +40,7 @@ class State(msgspec.Struct, array_like=True, frozen=True):
 
     version: int
     snapshot: bytes
-    """A compressed `Game.snapshot()`."""
+    """`Game.snapshot()`, not compressed: most of it are digests, and packing would take longer than all else."""
     feed: list[int]
     """Bytes of the versions that the feed holds, the newest last."""
 
