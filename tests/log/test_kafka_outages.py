@@ -237,12 +237,12 @@ async def test_a_member_that_cannot_be_made_anew_is_made_later(broker: Broker, l
 
     def fail() -> None:
         """In the member's own thread: its first client fails, and a new one cannot be made."""
-        group._poll = poll  # type: ignore[method-assign]
+        group._poll = poll  # type: ignore[method-assign]  # the fault
         group._settings = {**good, "no.such.setting": True}
         group._consumer.close()
         poll()
 
-    group._poll = fail  # type: ignore[method-assign]
+    group._poll = fail  # type: ignore[method-assign]  # the fault
     with capture_logs() as lines:
         group.join()
         async with asyncio.timeout(30):

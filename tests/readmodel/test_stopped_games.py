@@ -114,7 +114,7 @@ async def test_a_game_that_stops_again_keeps_its_place_in_the_log(
             body = record[-2]
             if any(body == table.bodies[game_id][version - 1][32:] for version in unknown):
                 raise games.Unfoldable("event of an unknown type")
-            return of(rules, game, *record)  # type: ignore[operator]
+            return of(rules, game, *record)  # type: ignore[operator]  # what is replaced is a function
 
         return fold
 
@@ -148,10 +148,10 @@ def _never_over(follow: object) -> object:
         from services.projection import games
 
         try:
-            return follow(rules, game, seq, body, digest)  # type: ignore[operator]
+            return follow(rules, game, seq, body, digest)  # type: ignore[operator]  # what is replaced is a function
         except games.Unfoldable as error:
-            game.lost = game.lost or str(error)  # type: ignore[attr-defined]
-            kernel._pass_over(rules, game, seq, body, digest)  # type: ignore[arg-type]
+            game.lost = game.lost or str(error)  # type: ignore[attr-defined]  # a Game
+            kernel._pass_over(rules, game, seq, body, digest)  # type: ignore[arg-type]  # what is asked of it is there
             return game, []
 
     return lost

@@ -4,6 +4,7 @@ ownership: what it knows is what its fold told it. `hosted` has the host itself 
 
 import asyncio
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
@@ -93,7 +94,7 @@ class Request(Generic[T]):
                 self.process.world.violate(f"{self.process.instance} failed: {error!r}")
 
 
-class Process:
+class Process(ABC):
     """One instance, from its start to its end. What it makes of the log, and answers, is its kind's matter."""
 
     def __init__(self, world: "World", instance: str, assigned: bool) -> None:
@@ -168,23 +169,27 @@ class Process:
         if self.writer.failure is not None:
             raise self.writer.failure
 
+    @abstractmethod
     async def fold(self, store: Store, me: Claim) -> Writer:
         """Begins with what is stored. Raises `LogUnavailable`."""
-        raise NotImplementedError
+        ...
 
+    @abstractmethod
     def known_games(self) -> dict[str, Game]:
         """What it has in memory."""
-        raise NotImplementedError
+        ...
 
     # --- requests
 
+    @abstractmethod
     async def command(self, name: str, command: str, body: bytes) -> Answer:
         """Judged in the game's turn, answered when that is in the log, or can't be any more."""
-        raise NotImplementedError
+        ...
 
+    @abstractmethod
     async def read(self, name: str) -> None:
         """Somebody looks at a game; the answer must reflect everything that was in the log before."""
-        raise NotImplementedError
+        ...
 
     # --- what is kept beside the events
 
@@ -193,12 +198,13 @@ class Process:
         if self.serving:
             await self.store_all()
 
-    async def store_all(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    async def store_all(self) -> None: ...
 
+    @abstractmethod
     async def drain(self) -> None:
         """Takes nothing more, waits a little for what is in flight, stores everything."""
-        raise NotImplementedError
+        ...
 
 
 class OwnGames(Process):
