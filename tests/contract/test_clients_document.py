@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from guildhall.cli.read_side import OneMachine
 from guildhall.host.hall import Hall, HallConfig
 from guildhall.host.messages import Messages
 from guildhall.rpc.errors import REASONS
@@ -71,7 +72,7 @@ def examples() -> list[tuple[str, str, Any]]:
 
 
 async def test_the_examples_work_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hall = Hall(HallConfig(tmp_path, [RULES], port=0))
+    hall = Hall(HallConfig(data=tmp_path, games=[RULES], port=0, beside=lambda: OneMachine([RULES])))
     await hall.start()
     try:
         key = existing_key(tmp_path)

@@ -15,7 +15,14 @@ import services
 from guildhall.cli import faces
 from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
-from guildhall.cli.read_side import OneMachine, ProjectionProcess, ReadSideConfig, ViewsConfig, ViewsProcess
+from guildhall.cli.read_side import (
+    REDIS_DIRECTORY,
+    OneMachine,
+    ProjectionProcess,
+    ReadSideConfig,
+    ViewsConfig,
+    ViewsProcess,
+)
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host.door import DoorConfig
 from guildhall.host.group import group
@@ -90,8 +97,7 @@ def serve(
 ) -> None:
     """Serve every game on one port, its data in one directory; Ctrl-C drains and stops.
 
-    The read models are in a Redis of its own, which lives as long as it does: they are built from the log at each
-    start.
+    The read models are in a Redis of its own, which lives as long as it does and stores them beside the log.
     """
     _configure_logs(log_format)
     served = games()
@@ -102,7 +108,7 @@ def serve(
         port=port,
         metrics_port=metrics_port,
         keys=_keys(keys),
-        beside=lambda: OneMachine(served),
+        beside=lambda: OneMachine(served, data / REDIS_DIRECTORY),
     )
     _run(Hall(config), _welcome, f"on {data}")
 
