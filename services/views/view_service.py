@@ -66,6 +66,7 @@ class ViewService:
         self._check_open()
         asked = parse(self._wire.decode_WatchViewRequest, request)
         seen = await self._reads.visible(asked.game_id, caller, patience(context))
+        await self._reads.newest(seen, asked.min_version, patience(context))
         events = asked.mode == self._wire.WatchMode.EVENTS
         watch = Watch(self._reads, self._messages, seen, caller, self._watching, events=events)
         self._watches.add(watch)

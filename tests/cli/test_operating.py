@@ -19,6 +19,7 @@ from guildhall.log.port import DEFAULT_PARTITIONS, Position
 from guildhall.log.snapshots import Checkpoint, decode_marker, decode_snapshot, encode
 from tests.cli.hall import GUILDHALL, RunningHall, following, running_hall
 from tests.cli.pty_player import sit_down
+from tests.services.hall import forget_stored
 
 WHY = "the cat is on the table"
 PARTITIONS = DEFAULT_PARTITIONS * len(faces.games())
@@ -178,9 +179,7 @@ def test_what_is_wrong_with_a_log_is_named_and_repaired(tmp_path: Path) -> None:
     assert "is whole" in done("log", "verify", "--data", str(tmp_path))
     for game, change in zip(games, DAMAGE.values(), strict=True):
         spoil(tmp_path, "records", f"key = '{game}'", change)
-    with sqlite3.connect(tmp_path / LOG_FILE) as log:
-        log.execute("DELETE FROM compacted WHERE topic LIKE 'guildhall.arcane_alley.%'")
-    log.close()
+    forget_stored(tmp_path, package="arcane_alley")
     result = ran("log", "verify", "--data", str(tmp_path))
     assert result.exit_code == 1 and "3 problems" in result.stderr, result.output
     assert all(game in result.stderr for game in games) and whole not in result.stderr

@@ -14,6 +14,7 @@ from guildhall.host.hall import LOG_FILE
 from guildhall.telemetry.metrics import REGISTRY
 from tests.cli.hall import RunningHall, running_hall
 from tests.cli.operating_document import DOCUMENT, commands
+from tests.services.hall import forget_stored
 
 
 def begun(hall: RunningHall) -> str:
@@ -37,8 +38,8 @@ def test_the_commands_work_as_they_stand(tmp_path: Path) -> None:
         names = {"$GAME": begun(first), "$BROKEN": begun(first)}
         run(["game", "pause", "$BROKEN", "--why", "to have a second version", "--server", first.server], first, names)
         first.stop()
+    forget_stored(tmp_path, package="arcane_alley")
     with sqlite3.connect(tmp_path / LOG_FILE) as log:
-        log.execute("DELETE FROM compacted WHERE topic LIKE 'guildhall.arcane_alley.%'")
         newest = 'SELECT max("offset") FROM records WHERE key = ?'
         statement = f'UPDATE records SET value = ? WHERE key = ? AND "offset" = ({newest})'
         log.execute(statement, (b"junk", names["$BROKEN"], names["$BROKEN"]))

@@ -1,5 +1,7 @@
 """A real hall in this process, and a client that speaks its protocol through the game's generated Structs."""
 
+import shutil
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -9,8 +11,8 @@ from typing import Any
 
 import grpc
 
-from guildhall.cli.read_side import OneMachine
-from guildhall.host.hall import Hall, HallConfig
+from guildhall.cli.read_side import REDIS_DIRECTORY, OneMachine
+from guildhall.host.hall import LOG_FILE, Hall, HallConfig
 from guildhall.kernel.rules import Rules
 from guildhall.rpc.errors import error_info
 from guildhall.rpc.identity import existing_key, mint
@@ -25,7 +27,7 @@ ALL_SCOPES = ("play", "seat", "spectate", "operate")
 def config(data: Path, watching: WatchLimits | None = None, **changes: Any) -> HallConfig:
     """A hall of the tiny game on any free port, with its read side beside it."""
     games = changes.setdefault("games", [RULES])
-    beside = {"beside": lambda: OneMachine(games, watching)}
+    beside = {"beside": lambda: OneMachine(games, data / REDIS_DIRECTORY, watching)}
     return HallConfig(**{"data": data, "port": 0, "drain_seconds": 1.0, **beside, **changes})
 
 
@@ -47,6 +49,19 @@ KNOWN: dict[tuple[Path, str], int] = {}
 """The newest version of each game, by its hall's data, that anybody was told. Views are asked for it: they come after
 the commands.
 """
+
+
+def know(data: Path, game_id: str, version: int) -> None:
+    """Somebody was told that the game has this version."""
+    KNOWN[data, game_id] = max(version, KNOWN.get((data, game_id), 0))
+
+
+def forget_stored(data: Path, pattern: str = "%", package: str = "tiny") -> None:
+    """Drop stored states of a hall that is down, and its read models, so that a start folds events."""
+    with sqlite3.connect(data / LOG_FILE) as log:
+        log.execute("DELETE FROM compacted WHERE topic LIKE ?", (f"guildhall.{package}.{pattern}",))
+    log.close()
+    shutil.rmtree(data / REDIS_DIRECTORY, ignore_errors=True)
 
 
 class Client:
@@ -94,17 +109,19 @@ class Client:
         answer: bytes = await call(request, metadata=self.metadata, timeout=timeout)
         return answer
 
-    async def call(self, method: str, timeout: float = 20.0, **fields: Any) -> Any:
-        if method in ("GetView", "ListEvents"):
+    def _request(self, method: str, fields: dict[str, Any]) -> bytes:
+        if method in VIEWS:
             fields.setdefault("min_version", KNOWN.get((self.data, fields["game_id"]), 0))
-        request = getattr(self.wire, f"{method}Request")(**fields)
-        data = getattr(self.wire, f"encode_{method}Request")(request)
+        encoded: bytes = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
+        return encoded
+
+    async def call(self, method: str, timeout: float = 20.0, **fields: Any) -> Any:
+        data = self._request(method, fields)
         answer = await self.raw(method, data, timeout)
         return getattr(self.wire, f"decode_{method}Response")(answer)
 
     def stream(self, method: str, timeout: float | None = 20.0, **fields: Any) -> Any:
-        request = getattr(self.wire, f"{method}Request")(**fields)
-        data = getattr(self.wire, f"encode_{method}Request")(request)
+        data = self._request(method, fields)
         call = self.channel.unary_stream(
             self.path(method), response_deserializer=getattr(self.wire, f"decode_{method}Response")
         )
@@ -129,8 +146,7 @@ class Client:
         return int(answer.version)
 
     def _told(self, game_id: str, version: int) -> None:
-        key = (self.data, game_id)
-        KNOWN[key] = max(version, KNOWN.get(key, 0))
+        know(self.data, game_id, version)
 
     def watch(self, game_id: str, events: bool = False, after: int | None = None, timeout: float = 20.0) -> Any:
         mode = self.wire.WatchMode.EVENTS if events else self.wire.WatchMode.VIEWS

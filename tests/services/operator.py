@@ -10,6 +10,7 @@ import grpc
 
 from guildhall.operations.v1 import structs as o
 from guildhall.rpc.identity import existing_key, mint
+from tests.services.hall import know
 
 WHY = "the cat is on the table"
 
@@ -19,6 +20,7 @@ class Operator:
 
     def __init__(self, port: int, data: Path, scopes: Sequence[str] = ("operate",), subject: str = "olga") -> None:
         self._metadata = (("authorization", f"Bearer {mint(existing_key(data), subject, scopes, 600)}"),)
+        self._data = data
         self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
         self._next = 0
 
@@ -35,7 +37,9 @@ class Operator:
         """`what` is Abort, Pause, Resume or Repair."""
         self._next += 1
         wanted = {"command_id": f"{what}-{self._next}-{time.monotonic_ns()}", "why": WHY, "game": "tiny", **fields}
-        return await self.call(f"{what}Game", game_id=game_id, **wanted)
+        answer = await self.call(f"{what}Game", game_id=game_id, **wanted)
+        know(self._data, game_id, answer.version)
+        return answer
 
     async def status(self, game_id: str) -> o.GameStatus:
         status: o.GameStatus = (await self.call("GetGameStatus", game="tiny", game_id=game_id)).status

@@ -38,7 +38,7 @@ from guildhall.operations.v1 import structs as o
 from guildhall.telemetry.metrics import REGISTRY
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
-from tests.services.hall import KNOWN, SEATS, Client, Table, failure, hall, table
+from tests.services.hall import KNOWN, SEATS, Client, Table, failure, forget_stored, hall, table
 from tests.services.operator import WHY, Operator, operator
 from tests.services.process import hall_process
 from tests.services.test_failures import boom
@@ -157,7 +157,7 @@ async def test_a_pause_outlives_the_hall(tmp_path: Path, drop: str) -> None:
     async with hall(tmp_path) as running, table(running, clock=Clock(1_000)) as game, operator(running) as olga:
         await olga.order("Pause", game.game_id)
         game_id = game.game_id
-    forget(tmp_path, drop)
+    forget_stored(tmp_path, drop)
     async with hall(tmp_path) as running, table(running) as game, operator(running) as olga:
         game.game_id = game_id
         await asyncio.sleep(1.2)
@@ -219,16 +219,9 @@ async def test_a_game_is_put_back_and_played_on(tmp_path: Path) -> None:
 # --- quarantine
 
 
-def forget(data: Path, pattern: str) -> None:
-    """Drop stored states, so that a start folds events."""
-    with sqlite3.connect(data / LOG_FILE) as log:
-        log.execute("DELETE FROM compacted WHERE topic LIKE 'guildhall.tiny.' || ?", (pattern,))
-    log.close()
-
-
 def spoil(data: Path, game_id: str, version: int, change: Callable[[bytes], bytes]) -> None:
     """Change the bytes of a game's record in the log. The versions from there on may be others now."""
-    forget(data, "%")
+    forget_stored(data)
     KNOWN.clear()
     with sqlite3.connect(data / LOG_FILE) as log:
         offset, value = log.execute(
@@ -316,7 +309,7 @@ async def test_a_quarantine_is_told_and_lifted(tmp_path: Path, how: str, capsys:
         assert [(await watched.read()).version for _ in range(2)] == [3, repaired.version]
         watched.cancel()
     for drop in ("nothing", "%"):
-        forget(tmp_path, drop)
+        forget_stored(tmp_path, drop)
         async with hall(tmp_path) as running, table(running) as broken:
             broken.game_id = broken_id
             await seen_again(broken, shown, repaired.version)
@@ -375,7 +368,7 @@ async def test_a_quarantined_game_can_be_aborted(tmp_path: Path, how: str) -> No
         assert (await olga.status(broken_id)).state == o.GameState.QUARANTINED
         await olga.order("Abort", broken_id)
     for drop in ("nothing", "%"):
-        forget(tmp_path, drop)
+        forget_stored(tmp_path, drop)
         async with hall(tmp_path) as running, table(running) as broken, operator(running) as olga:
             view = await broken.clients[0].view(broken_id)
             assert view.game.ended == OVER and view.hand == shown[0].hand

@@ -1,7 +1,6 @@
 """The read side beside the rules in one process: its Redis, and what is told when it is not there."""
 
 import asyncio
-import os
 import signal
 from pathlib import Path
 from random import Random
@@ -10,8 +9,10 @@ from typing import Any
 import grpc
 import pytest
 
-from guildhall.cli.read_side import OneMachine
+from guildhall.cli.read_side import REDIS_DIRECTORY, OneMachine
 from guildhall.host.hall import Hall
+from guildhall.readmodel.child import DUMP
+from guildhall.telemetry.metrics import REGISTRY
 from services.views.watch import WatchLimits
 from tests.kernel.tiny.build import structs as t
 from tests.services.hall import Client, failure, followed, hall, table
@@ -52,11 +53,11 @@ def runs(pid: int) -> bool:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc on this system")
 async def test_redis_ends_with_a_hall_that_is_killed(tmp_path: Path) -> None:
     async with hall_process(tmp_path) as process:
-        started = children(process.process.pid)
-        assert len(started) == 1 and os.readlink(f"/proc/{started[0]}/exe").endswith(("redis-server", "valkey-server"))
+        [redis] = children(process.process.pid)
+        assert runs(redis)
         await process.end(signal.SIGKILL)
         async with asyncio.timeout(5.0):
-            while runs(started[0]):
+            while runs(redis):
                 await asyncio.sleep(0.01)
 
 
@@ -81,6 +82,42 @@ async def test_play_goes_on_without_redis_and_views_come_back(tmp_path: Path) ->
             shown = await until_shown(game.clients[0], game.game_id)
             assert shown.game.version == (last if game is seen else 1)
         assert await seen.play(Random(2)) > last
+
+
+async def projected(running: Hall) -> float:
+    """Records that were folded into read models since the test began, once they have everything."""
+    projection = beside(running).projection
+    assert projection is not None
+    await projection.level()
+    return REGISTRY.get_sample_value("guildhall_projected_records_total", {"game": "tiny"}) or 0.0
+
+
+async def test_a_start_folds_what_came_since(tmp_path: Path) -> None:
+    """After a hall that was ended, nothing but its own claims; what Redis has stored and cannot read is built anew."""
+    async with hall(tmp_path) as running, table(running) as game:
+        await game.play(Random(4), 20)
+        game_id, shown = game.game_id, await game.clients[0].view(game.game_id)
+    dump = tmp_path / REDIS_DIRECTORY / DUMP
+    assert dump.exists() and dump.parent.stat().st_mode & 0o777 == 0o700
+    for spoilt, least, most in ((b"", 12, 12), (b"nonsense", 12 + 20, 1_000)):
+        if spoilt:
+            dump.write_bytes(spoilt)
+        before = REGISTRY.get_sample_value("guildhall_projected_records_total", {"game": "tiny"}) or 0.0
+        async with hall(tmp_path) as running, Client(running.port, tmp_path, "alice") as alice:
+            assert least <= await projected(running) - before <= most
+            assert await alice.view(game_id) == shown
+
+
+async def test_models_of_another_log_are_not_shown(tmp_path: Path) -> None:
+    """Its data directory was emptied but for what Redis had stored."""
+    async with hall(tmp_path) as running, table(running) as game:
+        await game.play(Random(5), 10)
+        game_id = game.game_id
+    for file in tmp_path.glob("log.sqlite*"):
+        file.unlink()
+    async with hall(tmp_path) as running, table(running) as other:
+        assert (await failure(other.clients[0].call("GetView", game_id=game_id)))[0] == "GAME_NOT_FOUND"
+        assert await other.play(Random(6), 3) == 4
 
 
 async def back(watching: Any) -> Any:

@@ -21,7 +21,7 @@ from guildhall.log.snapshots import Marker, decode_marker, encode
 from guildhall.rpc.server import PortTaken
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
-from tests.services.hall import ALL_SCOPES, SEATS, Client, Table, config, failure, hall, table
+from tests.services.hall import ALL_SCOPES, SEATS, Client, Table, config, failure, forget_stored, hall, table
 from tests.services.process import hall_process
 
 CODE = grpc.StatusCode
@@ -344,8 +344,8 @@ async def test_a_damaged_record_stops_its_game_alone(tmp_path: Path) -> None:
         await broken.play(Random(17), 6)
         await whole.play(Random(18), 6)
     ids = broken.game_id, whole.game_id
+    forget_stored(tmp_path)
     with sqlite3.connect(tmp_path / LOG_FILE) as log:
-        log.execute("DELETE FROM compacted WHERE topic LIKE 'guildhall.tiny.%'")
         [offset] = log.execute(
             'SELECT max("offset") FROM records WHERE key = ? AND "offset" < '
             '(SELECT max("offset") FROM records WHERE key = ?)',
@@ -372,8 +372,8 @@ async def test_a_record_with_a_flipped_bit_stops_its_game(tmp_path: Path) -> Non
     """One that still decodes, but does not follow the hash of the version before."""
     async with hall(tmp_path) as running, table(running) as broken:
         await broken.play(Random(17), 6)
+    forget_stored(tmp_path)
     with sqlite3.connect(tmp_path / LOG_FILE) as log:
-        log.execute("DELETE FROM compacted WHERE topic LIKE 'guildhall.tiny.%'")
         offset, value = log.execute(
             'SELECT "offset", value FROM records WHERE key = ? ORDER BY "offset" LIMIT 1 OFFSET 2', (broken.game_id,)
         ).fetchone()
@@ -398,8 +398,8 @@ async def test_an_unreadable_log_is_named(tmp_path: Path, content: bytes) -> Non
 async def test_a_log_with_a_hole_is_named(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, table(running) as game:
         await game.play(Random(20), 5)
+    forget_stored(tmp_path)
     with sqlite3.connect(tmp_path / LOG_FILE) as log:
-        log.execute("DELETE FROM compacted WHERE topic LIKE 'guildhall.tiny.%'")
         log.execute('DELETE FROM records WHERE key = ? AND "offset" = 3', (game.game_id,))
     log.close()
     with pytest.raises(LogUnreadable, match=r"tiny, partition \d+: records are missing"):

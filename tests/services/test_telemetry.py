@@ -12,7 +12,7 @@ from guildhall.host.hall import LOG_FILE
 from guildhall.telemetry import logs
 from guildhall.telemetry.metrics import REGISTRY
 from tests.kernel.tiny.build import structs as t
-from tests.services.hall import failure, hall, table
+from tests.services.hall import failure, forget_stored, hall, table
 
 SEED = b"S" * 32
 
@@ -39,8 +39,8 @@ async def test_neither_logs_nor_metrics_tell_secrets(tmp_path: Path, capsys: pyt
     async with hall(tmp_path) as running, table(running, seed=SEED) as game:
         await game.play(Random(1), 10)
         tokens = [client.token for client in game.clients]
+    forget_stored(tmp_path)
     with sqlite3.connect(tmp_path / LOG_FILE) as log:
-        log.execute("DELETE FROM compacted WHERE topic LIKE 'guildhall.tiny.%'")
         log.execute('UPDATE records SET value = ? WHERE key = ? AND "offset" = 3', (b"\xff", game.game_id))
     log.close()
     async with hall(tmp_path) as running:

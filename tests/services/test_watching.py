@@ -201,6 +201,7 @@ async def test_streams_end_when_the_hall_does(tmp_path: Path) -> None:
         request = t.PlayRequest(game.game_id, "p1", "1.0", t.Bid(0))
         await playing.write(t.encode_PlayRequest(request))
         assert await playing.read()
+        assert (await watching.read()).version == 2
         await running.stop()
         reason, code, metadata = await failure(drain(watching))
         assert (reason, code) == ("SHUTTING_DOWN", CODE.UNAVAILABLE) and metadata["after_version"] == "2"

@@ -238,7 +238,9 @@ class Client:
         )
         tries = Tries(self._patience)
         while True:
-            request = wire.WatchViewRequest(game_id=game_id, mode=int(mode), after_version=after)
+            request = wire.WatchViewRequest(
+                game_id=game_id, mode=int(mode), after_version=after, min_version=self._known(game_id)
+            )
             try:
                 async for answer in stub(wire.encode_WatchViewRequest(request), metadata=self._metadata):
                     message = wire.decode_WatchViewResponse(answer)

@@ -1,6 +1,8 @@
 """The read side as processes: `serve projection`, `serve views`, and both beside the rules of a hall on one machine."""
 
 import asyncio
+import fcntl
+import os
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,7 +24,12 @@ from services.views.page_tokens import hall_key
 from services.views.service import Views, add_services
 from services.views.watch import WatchLimits
 
+REDIS_DIRECTORY = "redis"
+"""Where in the data directory a hall's own Redis stores the read models."""
+
 _TRY_AGAIN_SECONDS = 1.0
+_HOME = "guildhall-redis-"
+_LOCK = "lock"
 
 _log = logs.get("read_side")
 
@@ -146,13 +153,15 @@ class ProjectionProcess:
 class OneMachine:
     """Projection and views in the process of a hall, with a Redis of its own that lives and dies with it.
 
-    That Redis stores nothing: at each start the read models are built from the log again.
+    That Redis stores what it holds in `keep` now and then and when it ends, so that a start need only fold what came
+    since. None of it is needed: what is missing there, or does not fit the log, is built from the log again.
     """
 
-    def __init__(self, games: Sequence[Rules], watching: WatchLimits | None = None) -> None:
+    def __init__(self, games: Sequence[Rules], keep: Path | None = None, watching: WatchLimits | None = None) -> None:
         self._games = games
+        self._keep = keep
         self._watching = watching
-        self._directory: Path | None = None
+        self._home = SocketHome()
         self.child: RedisChild | None = None
         self.views: Views | None = None
         self.projection: Projection | None = None
@@ -160,9 +169,7 @@ class OneMachine:
 
     async def open(self, log: Log) -> None:
         """Start Redis and take up the log. Raises NoRedis, OSError, `LogError`, BadPack."""
-        # Its socket lies in a directory that nobody else may enter, and has a short name wherever the data is.
-        self._directory = Path(tempfile.mkdtemp(prefix="guildhall-"))
-        self.child = RedisChild(self._directory)
+        self.child = RedisChild(self._home.make(), self._keep)
         await self.child.start()
         self._redis = open_redis(self.child.url)
         self.projection = Projection(self._games, log, self._redis)
@@ -196,8 +203,49 @@ class OneMachine:
             await self._redis.aclose()
         if self.child is not None:
             await self.child.stop()
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
+        self._home.remove()
+
+
+class SocketHome:
+    """A directory for one process's socket: nobody else may enter it, and its name is short wherever the data is.
+
+    It is locked for as long as its process lives; what others have left behind who were killed is removed.
+    """
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._lock: int | None = None
+
+    def make(self) -> Path:
+        """Make it. Raises OSError."""
+        for left in Path(tempfile.gettempdir()).glob(f"{_HOME}*/{_LOCK}"):
+            _remove_unlocked(left)
+        self._path = Path(tempfile.mkdtemp(prefix=_HOME))
+        self._lock = os.open(self._path / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        return self._path
+
+    def remove(self) -> None:
+        """Remove it."""
+        if self._path is not None:
+            shutil.rmtree(self._path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+        self._path = self._lock = None
+
+
+def _remove_unlocked(lock: Path) -> None:
+    try:
+        held = os.open(lock, os.O_RDWR)
+    except OSError:  # of somebody else, or just gone
+        return
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(lock.parent, ignore_errors=True)
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(held)
 
 
 async def until_reached(work: Callable[[], Awaitable[None]]) -> None:

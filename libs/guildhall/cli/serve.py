@@ -15,7 +15,14 @@ from guildhall.cli import faces
 from guildhall.cli.bots import BotsChild, serve_bots
 from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
-from guildhall.cli.read_side import OneMachine, ProjectionProcess, ReadSideConfig, ViewsConfig, ViewsProcess
+from guildhall.cli.read_side import (
+    REDIS_DIRECTORY,
+    OneMachine,
+    ProjectionProcess,
+    ReadSideConfig,
+    ViewsConfig,
+    ViewsProcess,
+)
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host.door import DoorConfig
 from guildhall.host.group import group
@@ -103,8 +110,7 @@ def serve(
 ) -> None:
     """Serve every game on one port, its data in one directory; Ctrl-C drains and stops.
 
-    The read models are in a Redis of its own, which lives as long as it does: they are built from the log at each
-    start.
+    The read models are in a Redis of its own, which lives as long as it does and stores them beside the log.
     """
     _configure_logs(log_format)
     served = games()
@@ -115,7 +121,7 @@ def serve(
         port=port,
         metrics_port=metrics_port,
         keys=_keys(keys),
-        beside=lambda: OneMachine(served),
+        beside=lambda: OneMachine(served, data / REDIS_DIRECTORY),
         housed=matchmaking(served),
     )
     bots = BotsChild()

@@ -15,9 +15,15 @@ from pathlib import Path
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from guildhall.telemetry import logs
+
 SOCKET = "redis.sock"
-_START_SECONDS = 10.0
-_STOP_SECONDS = 5.0
+DUMP = "dump.rdb"
+_SAVE = "300 1 60 10000"
+"""When it stores what it holds, if at all: after so many seconds with so many changes, and when it is ended."""
+_START_SECONDS = 60.0
+"""Also to read what it has stored."""
+_STOP_SECONDS = 10.0
 
 
 # Argv: the parent's pid, then the server's command line. Linux ends the server when we end, however we do: it is told
@@ -30,6 +36,9 @@ if sys.platform == "linux":
         sys.exit(1)
 os.execv(sys.argv[2], sys.argv[2:])
 """
+
+
+_log = logs.get("redis")
 
 
 class NoRedis(RuntimeError):
@@ -50,13 +59,16 @@ def server_binary() -> Path:
 
 
 class RedisChild:
-    """A running server on a socket in `directory`, which nobody else may enter: what is in it is secret. It stores
-    nothing, since all of it can be built again.
+    """A running server on a socket in `directory`, which nobody else may enter: what is in it is secret.
+
+    `keep`: a directory of the same kind, in which it stores what it holds now and then and when it is stopped, so that
+    the next one need not build all of it again; None: it stores nothing.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self.socket = directory / SOCKET
+    def __init__(self, directory: Path, keep: Path | None = None) -> None:
+        self.socket = directory.resolve() / SOCKET
         self._directory = directory
+        self._keep = keep
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -71,15 +83,28 @@ class RedisChild:
         return self._process.pid
 
     async def start(self) -> None:
-        """Start it and wait until it answers. Raises NoRedis."""
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._directory.chmod(0o700)
-        # Sockets have short names only: 107 bytes. The server gets its directory as such.
+        """Start it and wait until it answers. What it has stored and cannot read is given up. Raises NoRedis."""
+        for directory in (self._directory, *([self._keep] if self._keep is not None else [])):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            directory.chmod(0o700)
+        try:
+            await self._start()
+        except NoRedis as error:
+            if self._keep is None or not (self._keep / DUMP).exists():
+                raise
+            _log.warning("what Redis has stored cannot be used", why=str(error))
+            (self._keep / DUMP).unlink()
+            await self._start()
+
+    async def _start(self) -> None:
         self.socket.unlink(missing_ok=True)
+        storing = ("--save", "") if self._keep is None else ("--save", _SAVE, "--dir", str(self._keep.resolve()))
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", "-c", _WITH_PARENT, str(os.getpid()), str(server_binary())),
-            *("--port", "0", "--unixsocket", SOCKET, "--unixsocketperm", "700"),
-            *("--save", "", "--appendonly", "no", "--daemonize", "no", "--loglevel", "warning", "--dir", "."),
+            *("--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700"),
+            *("--appendonly", "no", "--daemonize", "no", "--loglevel", "warning", "--dbfilename", DUMP, *storing),
+            # It must go on taking writes where the disk takes none.
+            *("--stop-writes-on-bgsave-error", "no"),
             cwd=self._directory,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
