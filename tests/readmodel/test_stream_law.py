@@ -79,7 +79,7 @@ class Hall:
         wire = self.subject.rules.wire
         mode = wire.WatchMode.EVENTS if watching.events else wire.WatchMode.VIEWS
         request = wire.encode_WatchViewRequest(wire.WatchViewRequest(game_id, mode, after))
-        answers = self.service.watch_view(request, self.caller(game_id, watching.seat), Patient())  # type: ignore[arg-type]
+        answers = self.service.watch_view(request, self.caller(game_id, watching.seat), Patient())
         async with aclosing(answers) as messages:
             async for message in messages:
                 yield wire.decode_WatchViewResponse(message)
@@ -92,7 +92,7 @@ class Hall:
         while not (last.done() and after is not None and after >= last.result()):
             taken = 0
             try:
-                async with aclosing(self.stream(game_id, watching, after)) as messages:  # type: ignore[type-var]
+                async with aclosing(self.stream(game_id, watching, after)) as messages:
                     async for message in messages:
                         taken += 1
                         after = message.version
