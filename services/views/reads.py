@@ -70,10 +70,16 @@ class RedisReadSide:
         try:
             live = await self._games.get(game_id)
             if live is None or live.failed is not None:
-                await self._level(game_id, until)
+                end = await self._level(game_id, until)
                 live = await self._games.get(game_id)
-                if live is None:
-                    return await self._standing_still(game_id, caller)
+                while live is None:
+                    await self._check_shown(game_id, caller, end)
+                    # The models were lost meanwhile, or went on.
+                    if time.monotonic() >= until:
+                        raise _behind_games()
+                    await asyncio.sleep(_ASK_AGAIN_SECONDS)
+                    end = await self._level(game_id, until)
+                    live = await self._games.get(game_id)
             seat = live.game.seat_of(caller.subject)
             if seat is None and not _may_look_on(live.game, caller):
                 # As late as the answer about a game that is not there.
@@ -87,10 +93,18 @@ class RedisReadSide:
             raise live.failed
         return Seen(live, seat)
 
-    async def _standing_still(self, game_id: str, caller: Caller) -> Seen:
-        """Raises what is told of a game that the models cannot show: nothing, to whoever may not see it."""
+    async def _check_shown(self, game_id: str, caller: Caller, end: int) -> None:
+        """Raises what is told of a game that models with everything up to `end` do not show: nothing, to whoever may
+        not see it. Returns where they do, or lack something.
+        """
         keys = self._news.keys_of(game_id)
-        stored = await self._news.redis.get(keys.summary(game_id))
+        async with self._news.redis.pipeline(transaction=True) as at_once:
+            at_once.get(keys.position)
+            at_once.get(keys.summary(game_id))
+            at_once.hexists(keys.stopped, game_id)
+            position, stored, stopped = await at_once.execute()
+        if _offset(position) < end:
+            return
         if stored is None:
             raise not_found()
         summary = records.decode(stored, records.Summary)
@@ -98,10 +112,11 @@ class RedisReadSide:
             caller.require("play")
         elif not summary.spectators or "spectate" not in caller.scopes:
             raise not_found()
-        raise quarantined()
+        if stopped:
+            raise quarantined()
 
-    async def _level(self, game_id: str, until: float) -> None:
-        """Returns when the models of the game's partition have everything that is in the log now.
+    async def _level(self, game_id: str, until: float) -> int:
+        """Returns when the models of the game's partition have everything that is in the log now; where that ends.
 
         Raises RedisError, Failure READ_MODELS_UNAVAILABLE.
         """
@@ -112,14 +127,12 @@ class RedisReadSide:
             raise log_failed(error) from error
         while not await self._have(partition, end):
             if time.monotonic() >= until:
-                raise Failure("READ_MODELS_UNAVAILABLE", "The views are behind the games; ask again.")
+                raise _behind_games()
             await asyncio.sleep(_ASK_AGAIN_SECONDS)
+        return end
 
     async def _have(self, partition: int, end: int) -> bool:
-        stored = await self._news.redis.get(self._news.keys(partition).position)
-        if stored is None:
-            return end == 0
-        return records.decode(stored, Progress).next_offset >= end
+        return _offset(await self._news.redis.get(self._news.keys(partition).position)) >= end
 
     # --- states
 
@@ -267,3 +280,12 @@ def unavailable(error: Exception) -> Failure:
     """Redis cannot be reached."""
     _log.warning("read models unavailable", error=str(error))
     return Failure("READ_MODELS_UNAVAILABLE", "The views cannot be read now; ask again.")
+
+
+def _offset(position: bytes | str | None) -> int:
+    """How far models are that stand there."""
+    return records.decode(position, Progress).next_offset if position is not None else 0
+
+
+def _behind_games() -> Failure:
+    return Failure("READ_MODELS_UNAVAILABLE", "The views are behind the games; ask again.")

@@ -4,6 +4,7 @@ import asyncio
 import struct
 from collections.abc import AsyncIterator
 from random import Random
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
@@ -109,12 +110,12 @@ async def test_a_game_that_stops_again_keeps_its_place_in_the_log(
     game_id = await begun(table, 9)
     unknown = {3, 7}
 
-    def old_code(of: object) -> object:
-        def fold(rules: object, game: object, *record: object) -> object:
+    def old_code(of: Any) -> Any:
+        def fold(rules: Any, game: Any, *record: Any) -> Any:
             body = record[-2]
             if any(body == table.bodies[game_id][version - 1][32:] for version in unknown):
                 raise games.Unfoldable("event of an unknown type")
-            return of(rules, game, *record)  # type: ignore[operator]  # what is replaced is a function
+            return of(rules, game, *record)
 
         return fold
 
@@ -140,18 +141,18 @@ async def test_a_game_that_stops_again_keeps_its_place_in_the_log(
         await projection.close()
 
 
-def _never_over(follow: object) -> object:
+def _never_over(follow: Any) -> Any:
     """`follow` of code that does not know an event: the game is lost from there on."""
 
-    def lost(rules: object, game: object, seq: object, body: object, digest: object) -> object:
+    def lost(rules: Any, game: Any, seq: Any, body: Any, digest: Any) -> Any:
         from guildhall.kernel import fold as kernel
         from services.projection import games
 
         try:
-            return follow(rules, game, seq, body, digest)  # type: ignore[operator]  # what is replaced is a function
+            return follow(rules, game, seq, body, digest)
         except games.Unfoldable as error:
-            game.lost = game.lost or str(error)  # type: ignore[attr-defined]  # a Game
-            kernel._pass_over(rules, game, seq, body, digest)  # type: ignore[arg-type]  # what is asked of it is there
+            game.lost = game.lost or str(error)
+            kernel._pass_over(rules, game, seq, body, digest)
             return game, []
 
     return lost

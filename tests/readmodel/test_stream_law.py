@@ -3,11 +3,11 @@ it, once each, in order; and folding it gives the view that the viewer gets (des
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,8 +19,11 @@ from guildhall.client.folder import CannotFold, Folder
 from guildhall.kernel.game import UNDO, Game, restore
 from guildhall.kernel.v1.structs import OpenDecision, Restored, Undone, decode_Record
 from guildhall.log.memory import MemoryBroker
+from guildhall.log.port import Log
+from guildhall.readmodel.changes import Models
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
+from services.projection.rebuild import rebuild, remove_old
 from services.projection.service import Projection
 from services.views.service import GameViews, Views
 from services.views.view_service import ViewService
@@ -62,11 +65,11 @@ class Hall:
 
     subject: Subject
     table: Table
+    log: Log
     views: Views
     projection: Projection
     game: GameViews
     service: ViewService
-    watched: dict[str, list[Any]] = field(default_factory=dict)
 
     def caller(self, game_id: str, seat: int | None) -> Caller:
         subject = "sam" if seat is None else self.table.games[game_id].created.subjects[seat]
@@ -76,7 +79,7 @@ class Hall:
         wire = self.subject.rules.wire
         mode = wire.WatchMode.EVENTS if watching.events else wire.WatchMode.VIEWS
         request = wire.encode_WatchViewRequest(wire.WatchViewRequest(game_id, mode, after))
-        answers = self.service.watch_view(request, self.caller(game_id, watching.seat), Patient())  # type: ignore[arg-type]  # what is asked of it is there
+        answers = self.service.watch_view(request, self.caller(game_id, watching.seat), Patient())
         async with aclosing(answers) as messages:
             async for message in messages:
                 yield wire.decode_WatchViewResponse(message)
@@ -85,24 +88,30 @@ class Hall:
         """Everything that came but heartbeats, until the version is there that will be the last."""
         got: list[Any] = []
         after = watching.begin
-        for cut in [*watching.cuts, 1 << 30]:
+        cuts = list(watching.cuts)
+        while not (last.done() and after is not None and after >= last.result()):
             taken = 0
             try:
-                async with aclosing(self.stream(game_id, watching, after)) as messages:  # type: ignore[type-var]  # a generator
+                async with aclosing(self.stream(game_id, watching, after)) as messages:
                     async for message in messages:
                         taken += 1
                         after = message.version
                         if message.heartbeat is None:
                             got.append(message)
-                        if taken == cut or (last.done() and message.version >= last.result()):
+                        if cuts and taken == cuts[0]:
+                            del cuts[0]
+                            break
+                        if last.done() and message.version >= last.result():
                             break
             except Failure as failure:
                 if failure.reason not in MAY_COME_AGAIN:
                     raise
-                await asyncio.sleep(0.01)
-            if last.done() and after is not None and after >= last.result():
-                break
+            await asyncio.sleep(0.005)
         return got
+
+
+Beside: TypeAlias = Callable[[Hall], Awaitable[None]]
+"""What goes on while games are played and watched."""
 
 
 async def open_hall(redis: Redis, subject: Subject, random: Random) -> Hall:
@@ -116,7 +125,7 @@ async def open_hall(redis: Redis, subject: Subject, random: Random) -> Hall:
     await views.start()
     game = views.games[subject.rules.game]
     table = Table(topic, random, subject.rules, lambda played, luck: move(subject, played, luck))
-    return Hall(subject, table, views, projection, game, ViewService(game.reads, game.messages, limits))
+    return Hall(subject, table, log, views, projection, game, ViewService(game.reads, game.messages, limits))
 
 
 async def play_and_watch(
@@ -128,6 +137,7 @@ async def play_and_watch(
     *,
     commands: int = COMMANDS,
     put_back: bool = False,
+    beside: Beside | None = None,
 ) -> tuple[Hall, str, list[list[Any]]]:
     """A random game, `before` commands of it before the first comes to watch; what each saw."""
     random = Random(seed)
@@ -145,12 +155,16 @@ async def play_and_watch(
         for watching in watchings
     ]
     tasks = [asyncio.create_task(hall.watch(game_id, watching, last)) for watching in watchings]
+    going_on = asyncio.create_task(beside(hall)) if beside is not None else None
     for number in range(commands - before):
         await step(hall, game_id)
         if put_back and number == 5 and game.ended is None:
             await hall.table.put_back(game_id, max(1, game.version - 3))
         if random.random() < 0.3:
             await asyncio.sleep(random.random() * 0.004)
+    if going_on is not None:
+        await going_on
+        await step(hall, game_id)
     last.set_result(game.version)
     async with asyncio.timeout(30):
         got = await asyncio.gather(*tasks)
@@ -250,6 +264,41 @@ async def test_what_is_taken_back_is_folded_too(redis: Redis, name: str) -> None
         if undone and restored >= 2:
             return
     pytest.fail("nothing was taken back")
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+async def test_nobody_notices_a_rebuild(redis: Redis, name: str) -> None:
+    rebuilt: list[bool] = []
+
+    async def rebuild_twice(hall: Hall) -> None:
+        models, tail = Models(redis), hall.table.topic.tail()
+        for _ in range(2):
+            done = [
+                await rebuild(hall.subject.rules, hall.table.topic, tail, partition, models)
+                for partition in range(hall.table.topic.partitions)
+            ]
+            await remove_old(models, done, 0.1)
+            rebuilt.extend(each.switched and not each.wrong for each in done)
+        await tail.close()
+
+    everybody = [Watching(seat, events, 0, (4,)) for seat in (None, 0, 1) for events in (True, False)]
+    await play_and_watch(redis, SUBJECTS[name], 1, everybody, commands=120, beside=rebuild_twice)
+    assert rebuilt == [True] * 4
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+async def test_watchers_come_through_a_flush_and_another_projection(redis: Redis, name: str) -> None:
+    async def break_everything(hall: Hall) -> None:
+        for _ in range(3):
+            await asyncio.sleep(0.05)
+            await redis.flushall()
+            await asyncio.sleep(0.05)
+            await hall.projection.close()
+            hall.projection = Projection([hall.subject.rules], hall.log, redis)
+            await hall.projection.start()
+
+    everybody = [Watching(seat, events, 0, (4,)) for seat in (None, 0, 1) for events in (True, False)]
+    await play_and_watch(redis, SUBJECTS[name], 2, everybody, commands=120, beside=break_everything)
 
 
 def _count(hall: Hall, game_id: str, kind: type) -> int:
