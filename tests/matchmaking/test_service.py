@@ -357,6 +357,23 @@ async def test_a_newer_hall_takes_over_and_the_older_one_passes_on(tmp_path: Pat
             assert len((await alice.read("ListTables")).tables) == 1
 
 
+async def test_any_hall_takes_streams(tmp_path: Path) -> None:
+    """One that does not own the pool passes them on; they end with a hint when the owner changes."""
+    async with hall(tmp_path) as first, players(first, "alice") as [alice]:
+        mine = await alice.ask("CreateTicket", seats=(4,))
+        async with hall(tmp_path):
+            states, ticket = alice.stream("WatchState", None), alice.stream("WatchTicket", ticket_id=mine.ticket_id)
+            assert (await states.read()).state.ticket.ticket_id == mine.ticket_id
+            assert (await ticket.read()).waiting.ticket_id == mine.ticket_id
+            nothing = alice.stream("WatchTicket", ticket_id="nobodys")
+            assert (await failure(nothing.read()))[0] == "TICKET_NOT_FOUND"
+            async with hall(tmp_path) as third:
+                for stream in (states, ticket):
+                    reason, code, metadata = await failure(stream.read())
+                    assert (reason, code) == ("NOT_OWNER", grpc.StatusCode.UNAVAILABLE)
+                    assert metadata["owner"] == f"127.0.0.1:{third.port}"
+
+
 async def test_nobody_without_a_token(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, players(running, "alice") as [alice]:
         alice.token = "not.a.token"
