@@ -293,6 +293,18 @@ async def test_codes_cannot_be_guessed(tmp_path: Path) -> None:
         assert (await alice.state()).party.members == ("alice",)
 
 
+async def test_a_subject_writes_at_a_bounded_rate(tmp_path: Path) -> None:
+    house = quick(writes_per_second=0.001, write_burst=3.0)
+    async with hall(tmp_path, house) as running, players(running, "alice", "bob") as (alice, bob):
+        for _ in range(3):
+            await alice.ask("CreateTicket", validate_only=True)
+        reason, code, metadata = await failure(alice.ask("CreateTicket"))
+        assert (reason, code) == ("RATE_LIMITED", grpc.StatusCode.RESOURCE_EXHAUSTED)
+        assert float(metadata["retry_after_seconds"]) > 0.0
+        assert (await alice.state()).ticket is None
+        await bob.ask("CreateTicket")
+
+
 def test_guesses_come_back_with_time_and_right_ones_cost_nothing() -> None:
     now = [0.0]
     guesses = Guesses(lambda: now[0])

@@ -6,21 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record
-from guildhall.log.errors import LogError
+from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.memory import Faults, MemoryBroker
 from guildhall.log.port import Appended, AppendOutcome, Claim, Doubt, Entry, ProducerRecord, TooLarge
 from guildhall.log.recovery import open_store
+from guildhall.log.snapshots import checkpoint_key
 from guildhall.log.values import decode
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
 from services.matchmaking.accepted import EXPIRED_MS, REMEMBERED_MS, Accepted, payload_hash
+from services.matchmaking.guesses import BURST
 from services.matchmaking.hosted_pool import GROUP, Asked, HostedPool
+from services.matchmaking.page_tokens import PageTokens
 from services.matchmaking.pool import snapshot
 from services.matchmaking.pool_partition import PoolPartition
+from services.matchmaking.service import MatchmakingService
 from services.matchmaking.watching import Told, Watch
 from tests.matchmaking.hall import GAME, HOUSE
 
@@ -338,3 +343,59 @@ async def test_no_stream_begins_where_the_pool_is_served_no_more() -> None:
     messages = Watch(HostedPool(LeavesMeanwhile(), HOUSE), caller, lambda pool: Told(snapshot(pool))).messages()
     with pytest.raises(Elsewhere):
         await anext(messages)
+
+
+class Here:
+    """A host with one pool."""
+
+    def __init__(self, hosted: HostedPool) -> None:
+        self._hosted = hosted
+
+    def pool(self, game: str) -> HostedPool:
+        return self._hosted
+
+
+async def test_a_guess_without_an_answer_is_not_taken_for_a_right_one() -> None:
+    partition = await owner(MemoryBroker(), "first")
+    service: Any = MatchmakingService(Here(partition.pools[GAME]), PageTokens(Ed25519PrivateKey.generate()))
+    caller = Caller("mallory", frozenset({"play"}), time.time() + 600.0)
+
+    def guess(number: int) -> "asyncio.Task[bytes]":
+        request = wire.JoinPartyRequest(f"guess {number}", GAME, f"code {number}")
+        return asyncio.create_task(service.join_party(wire.encode_JoinPartyRequest(request), caller, None))
+
+    for number in range(BURST):
+        asked = guess(number)
+        await asyncio.sleep(0)
+        asked.cancel()
+        await asyncio.wait([asked])
+        assert asked.cancelled()
+    with pytest.raises(Failure, match="RATE_LIMITED"):
+        await guess(BURST)
+    await partition.finish(1.0)
+
+
+class NoSnapshots(Faults):
+    """Snapshots cannot be stored, from some time on."""
+
+    failing = False
+
+    async def request(self, topic: str, partition: int) -> None:
+        if self.failing and topic.endswith("snapshots"):
+            raise LogUnavailable("too large")
+
+
+async def test_a_pool_that_cannot_be_stored_is_folded_from_its_events() -> None:
+    """And the checkpoint is written all the same."""
+    broker = MemoryBroker()
+    faults = NoSnapshots()
+    first = await owner(broker, "first", faults)
+    faults.failing = True
+    await first.pools[GAME].act(ticket("alice"))
+    await first.store_states()
+    store = await open_store(broker.log(), "matchmaking", 1)
+    assert await store.checkpoints.get(0, checkpoint_key(0)) is not None
+    second = await owner(broker, "second")
+    assert state(second.pools[GAME]) == state(first.pools[GAME])
+    for each in (first, second):
+        await each.finish(1.0)
