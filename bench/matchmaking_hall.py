@@ -45,7 +45,7 @@ class Pools:
     """Five pools of one game's rules, under five names."""
 
     def __init__(self, foundation: Foundation) -> None:
-        houses = [HouseRules(replace(RULES, game=name)) for name in POOLS]
+        houses = [HouseRules(replace(RULES, game=name), writes_per_second=2e3, write_burst=4e3) for name in POOLS]
         self.host = PoolHost(
             houses, foundation.log, foundation.me, foundation.owners, [over_at_once], foundation.on_change
         )

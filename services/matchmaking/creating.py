@@ -26,19 +26,20 @@ from services.matchmaking.house import MATCHMAKER
 from services.matchmaking.pool import Offer
 
 AT_ONCE = 32
-"""Games of one pool that are asked for at the same time."""
+"""Games of one pool that are asked for at the same time; those whose next try is later do not count."""
 
 CALL_SECONDS = 10.0
 FIRST_PAUSE = 0.05
 LAST_PAUSE = 2.0
 
 MOST_FAULTS = 5
-"""So often the rules may fail unexpectedly before the game is given up."""
+"""So often the rules may fail, each time with nothing done, before the game is given up. Nothing else that may have
+made the game counts.
+"""
 
 _REFUSED = {
     grpc.StatusCode.INVALID_ARGUMENT,
     grpc.StatusCode.FAILED_PRECONDITION,
-    grpc.StatusCode.ALREADY_EXISTS,
     grpc.StatusCode.OUT_OF_RANGE,
 }
 
@@ -73,13 +74,12 @@ class Creator:
                 await news.wait()
 
     async def _make(self, hosted: HostedPool, offer: Offer, terms: GameTerms, some: asyncio.Semaphore) -> None:
-        async with some:
-            refused = await self._create(hosted.house.rules, offer, terms)
+        refused = await self._create(hosted.house.rules, offer, terms, some)
         command = GameMade(offer.offer_id) if refused is None else CreationRefused(offer.offer_id, refused)
         metrics.GAMES_MADE.labels(hosted.game, refused or "made").inc()
         await tell(hosted, f"game:{offer.offer_id}", command)
 
-    async def _create(self, rules: Rules, offer: Offer, terms: GameTerms) -> str | None:
+    async def _create(self, rules: Rules, offer: Offer, terms: GameTerms, some: asyncio.Semaphore) -> str | None:
         """Returns when the game is in its log; otherwise the reason why it never will be."""
         wire = rules.wire
         request = wire.encode_CreateGameRequest(
@@ -97,14 +97,19 @@ class Creator:
             address = self._address(rules.game, offer.game_id)
             if address is not None:
                 try:
-                    answer = wire.decode_CreateGameResponse(await self._ask(address, rules.game, request))
+                    async with some:
+                        created = await self._ask(address, rules.game, request)
+                    answer = wire.decode_CreateGameResponse(created)
                 except grpc.aio.AioRpcError as error:
                     info = error_info(error)
                     reason = info.reason if info is not None else error.code().name
+                    if error.code() is grpc.StatusCode.ALREADY_EXISTS:
+                        # Nothing but this offer has this command id, so its game was made, of a request that differed.
+                        return None
                     if error.code() in _REFUSED:
                         _log.warning("a game was refused", game=rules.game, offer=offer.offer_id, why=reason)
                         return reason
-                    faults += error.code() is grpc.StatusCode.INTERNAL
+                    faults += reason == "RULES_FAILED"
                     if faults >= MOST_FAULTS:
                         return reason
                     if error.code() is not grpc.StatusCode.UNAVAILABLE:

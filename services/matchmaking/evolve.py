@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from guildhall.matchmaking.v1 import structs as facts
 from guildhall.matchmaking.v1.structs import Seating, TableSeat, TicketOutcome
-from services.matchmaking.pool import Ended, Game, Offer, Party, Pool, Table, Ticket
+from services.matchmaking.pool import MOST_ENDED, Ended, Game, Offer, Party, Pool, Table, Ticket
 from services.matchmaking.ratings import after
 
 FREE: Final = TableSeat()
@@ -52,6 +52,18 @@ def ticket_ended(pool: Pool, event: facts.TicketEnded) -> None:
     outcome = TicketOutcome(event.outcome)
     ended = Ended(event.ticket_id, ticket.subjects, outcome, pool.at_ms, _number(pool), event.game_id)
     pool.ended.put(event.ticket_id, ended)
+    for subject in ticket.subjects:
+        told = pool.ended_of[subject]
+        if len(told) > MOST_ENDED:
+            _tell_no_more(
+                pool, subject, min((pool.ended[ticket_id] for ticket_id in told), key=lambda each: each.number)
+            )
+
+
+def _tell_no_more(pool: Pool, subject: str, ended: Ended) -> None:
+    """The subject is not told of that ticket any more; it is forgotten once nobody is."""
+    subjects = tuple(each for each in ended.subjects if each != subject)
+    pool.ended.put(ended.ticket_id, replace(ended, subjects=subjects) if subjects else None)
 
 
 def ended_forgotten(pool: Pool, event: facts.EndedForgotten) -> None:

@@ -381,11 +381,8 @@ class HostedPool:
         try:
             appended = self.owner.writer.append(self.game, record.seq, group.hash, body)
         except LogError as error:
-            failure = self.owner.failed(error)
             self._roll_back()
-            for asked in group.asked():
-                asked.refused(failure)
-            self._arm(RETRY_SECONDS)
+            self._refuse(group, self.owner.failed(error))
             return
         appended.add_done_callback(lambda done: self._settle(group, done.result()))
 
@@ -452,9 +449,16 @@ class HostedPool:
         else:
             self._again(group)
             return
+        self._refuse(group, failure)
+
+    def _refuse(self, group: Group, why: Failure) -> None:
+        """The group is not in the log, or nobody knows; whoever waits comes next, without the work of the clock."""
         for asked in group.asked():
-            asked.refused(failure)
-        self._arm(RETRY_SECONDS)
+            asked.refused(why)
+        self._tick_after = time.monotonic() + RETRY_SECONDS
+        self._arm()
+        if self._waiting:
+            self.go()
 
     def _take_effect(self, group: Group) -> None:
         """What was in flight is in the log."""

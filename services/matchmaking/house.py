@@ -42,6 +42,10 @@ class HouseRules:
     """From the end of one pass of matching to the next."""
     games_at_once: int = 16
     """Unfinished games of a subject with which it may still look for another."""
+    writes_per_second: float = 20.0
+    """Of a subject, in the long run: each that is accepted stays in the log, and its id in memory for two days."""
+    write_burst: float = 60.0
+    """And so many at once."""
     _resolved: dict[tuple[GameTerms, int], GameTerms | Refusal] = field(default_factory=dict, compare=False)
 
     def resolve(self, terms: GameTerms, seats: Sequence[int]) -> GameTerms:

@@ -23,6 +23,9 @@ from services.matchmaking.widening import REACH_STEPS_MS, later_sizes_ms
 K = TypeVar("K")
 V = TypeVar("V")
 
+MOST_ENDED = 8
+"""Tickets that ended of which a subject is told: the newest."""
+
 MIN_GAMES = 10
 """Rated games before a subject stands on the leaderboard."""
 
@@ -54,6 +57,7 @@ class Ended(Struct, frozen=True, gc=False):
 
     ticket_id: str
     subjects: tuple[str, ...]
+    """Those of its players who are still told."""
     outcome: TicketOutcome
     ended_ms: int
     number: int

@@ -211,9 +211,16 @@ class PoolPartition:
             pause = max(STORE_EVERY_SECONDS, (time.monotonic() - began) / STORING_SHARE)
 
     async def store_states(self) -> None:
-        """Store the changed pools' states, then a checkpoint. Raises `LogError`."""
+        """Store the changed pools' states, then a checkpoint. Raises `LogError`.
+
+        A state that cannot be stored, such as one that is too large, is told of: a start folds that pool from its
+        events, and the others' from the checkpoint on.
+        """
         for pool in self.pools.values():
-            await self._store_pool(pool)
+            try:
+                await self._store_pool(pool)
+            except LogError as error:
+                _log.warning("a pool's state is not stored", game=pool.game, why=str(error))
         seqs = {game: seq for game in self.pools if (seq := self.writer.last_seq(game))}
         checkpoint = Checkpoint(self.writer.position, seqs, self.writer.damaged())
         if checkpoint != self._stored:

@@ -24,6 +24,10 @@ from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.pool import Pool
 
 READ_LIMIT = 1000
+
+MOST_RESULTS = 50
+"""Of one command, so that its entry is far from too large for the log."""
+
 RETRY_SECONDS = 1.0
 
 _log = logs.get("matchmaking")
@@ -83,10 +87,10 @@ async def _begin(hosted: HostedPool, store: Store, number: int) -> FoldState:
     if kept is not None:
         reader = msgspec.msgpack.decode(kept, type=Reader)
         return FoldState(next_offset=reader.next_offset, newest_claim=reader.newest_claim, seqs=dict(reader.seqs))
+    there = await checkpointed(store, number)
     if await hosted.at_rest(lambda: waits(hosted.pool)):
         return FoldState()
     # Whatever it will wait for begins after this.
-    there = await checkpointed(store, number)
     return FoldState(next_offset=there.next_offset, newest_claim=there.newest_claim)
 
 
@@ -106,25 +110,41 @@ async def _wanted(hosted: HostedPool) -> None:
 
 async def _take(hosted: HostedPool, number: int, state: FoldState, records: Sequence[Record]) -> None:
     """Fold these records, and have the results among them taken in."""
-    begin = await hosted.at_rest(lambda: hosted.pool.positions.get(number, (0, -1))[0])
     wanted = await hosted.at_rest(lambda: {*hosted.pool.games, *hosted.pool.starting})
     results: list[Result] = []
     for record in records:
         if record.key == CLAIM_KEY or record.key in wanted:
             verdict = fold(state, record)
-            if isinstance(verdict, Effective):
-                result = result_of(hosted.house.rules, verdict.aggregate_id, verdict.entry.body)
-                if result is not None:
-                    results.append(result)
-                    wanted.discard(result.game_id)
+            result = _readable_result(hosted, verdict) if isinstance(verdict, Effective) else None
+            if result is not None:
+                results.append(result)
+                wanted.discard(result.game_id)
         else:
             state.next_offset = record.offset + 1
+        if len(results) == MOST_RESULTS:
+            await _tell(hosted, number, state, results)
+            results = []
     if results:
-        command = TakeResults(number, begin, state.next_offset, state.newest_claim, tuple(results))
-        if not await tell(hosted, f"results:{number}:{state.next_offset}", command):
-            raise LogUnavailable("the results were not taken in")
+        await _tell(hosted, number, state, results)
     state.seqs = {game_id: seq for game_id, seq in state.seqs.items() if game_id in wanted}
     hosted.readers[number] = msgspec.msgpack.encode(Reader(state.next_offset, state.newest_claim, state.seqs))
+
+
+async def _tell(hosted: HostedPool, number: int, state: FoldState, results: Sequence[Result]) -> None:
+    """Have these taken in, up to where the fold stands. Raises `LogUnavailable` where they were not."""
+    begin = await hosted.at_rest(lambda: hosted.pool.positions.get(number, (0, -1))[0])
+    command = TakeResults(number, begin, state.next_offset, state.newest_claim, tuple(results))
+    if not await tell(hosted, f"results:{number}:{state.next_offset}", command):
+        raise LogUnavailable("the results were not taken in")
+
+
+def _readable_result(hosted: HostedPool, verdict: Effective) -> Result | None:
+    """The result that the record holds. One that cannot be read is told of and passed over: others' are behind it."""
+    try:
+        return result_of(hosted.house.rules, verdict.aggregate_id, verdict.entry.body)
+    except Exception as error:
+        _log.error("a game's record cannot be read", game=hosted.game, id=verdict.aggregate_id, exc_info=error)
+        return None
 
 
 def result_of(rules: Rules, game_id: str, body: bytes) -> Result | None:

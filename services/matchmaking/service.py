@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, TypeVar
 
+import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from msgspec.structs import replace
 
@@ -18,12 +19,14 @@ from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.deadlines import LONGEST_WAIT
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
+from guildhall.rpc.limits import Limits, Meter
 from guildhall.rpc.server import Context
 from guildhall.telemetry import metrics
 from services.matchmaking import states
 from services.matchmaking.accepted import payload_hash
 from services.matchmaking.guesses import Guesses
 from services.matchmaking.hosted_pool import MATCHMAKING, Asked, HostedPool
+from services.matchmaking.house import HouseRules
 from services.matchmaking.page_tokens import PageTokens, page_size
 from services.matchmaking.pool import Pool
 from services.matchmaking.pool_host import PoolHost
@@ -41,6 +44,7 @@ class MatchmakingService:
         self._host = host
         self._tokens = tokens
         self._guesses = Guesses()
+        self._writes: dict[str, Meter] = {}
         self._watching: set[Watch] = set()
         self._closing = False
 
@@ -202,29 +206,40 @@ class MatchmakingService:
         except Refusal as refusal:
             raise refused(refusal) from None
         hosted = self._pool(asked.game, caller)
+        self._meter(hosted.house).take(caller.subject)
         canonical = getattr(wire, f"encode_{method}Request")(replace(asked, validate_only=False))
         command = Asked(caller.subject, asked.command_id, payload_hash(method, canonical), asked, asked.validate_only)
         guess = bool(getattr(asked, "code", ""))
         if guess:
             self._guesses.begin(caller.subject)
-        wrong = False
+        right = False
         try:
             async with asyncio.timeout(LONGEST_WAIT):
                 await hosted.act(command)
         except TimeoutError:
             raise outcome_unknown() from None
         except Failure as failure:
-            wrong = failure.reason == "CODE_NOT_FOUND"
             metrics.COMMANDS.labels(MATCHMAKING, failure.reason).inc()
+            if failure.reason == "CODE_NOT_FOUND":
+                metrics.WRONG_CODES.labels(asked.game).inc()
+            # What says nothing of the code may have been a wrong one.
+            right = failure.reason != "CODE_NOT_FOUND" and failure.code is not grpc.StatusCode.UNAVAILABLE
             raise
         else:
+            right = True
             metrics.COMMANDS.labels(MATCHMAKING, "accepted").inc()
         finally:
-            if wrong:
-                metrics.WRONG_CODES.labels(asked.game).inc()
-            elif guess:
+            if guess and right:
                 self._guesses.was_right(caller.subject)
         return asked
+
+    def _meter(self, house: HouseRules) -> Meter:
+        """Of the writes to that game's pool."""
+        meter = self._writes.get(house.rules.game)
+        if meter is None:
+            limits = Limits(requests_per_second=house.writes_per_second, burst=house.write_burst)
+            meter = self._writes[house.rules.game] = Meter(limits)
+        return meter
 
     async def _watch(self, watch: Watch) -> AsyncGenerator[bytes, None]:
         self._watching.add(watch)

@@ -9,8 +9,6 @@ from services.matchmaking import ratings
 from services.matchmaking.house import is_bot
 from services.matchmaking.pool import MIN_GAMES, Ended, Game, Offer, Party, Pool, Rating, Table, Ticket
 
-MOST_ENDED = 8
-
 
 def state_of(pool: Pool, subject: str) -> State:
     """Everything that the subject has, and nothing that tells of others' places."""
@@ -32,7 +30,7 @@ def state_of(pool: Pool, subject: str) -> State:
         table=None if table is None else _table(pool, table),
         offer=None if offer is None else _offer(pool, offer, subject),
         games=tuple(_game(game, subject) for game in games),
-        ended=tuple(map(_ended, ended[-MOST_ENDED:])),
+        ended=tuple(map(_ended, ended)),
     )
 
 

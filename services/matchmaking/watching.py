@@ -72,6 +72,8 @@ class Watch:
             self._unsubscribe()
 
     def _subscribe(self) -> None:
+        # Whoever was asked may have left meanwhile, and nobody would end a stream that begins after that.
+        self._hosted.check()
         self._unsubscribe = self._hosted.subscribe(self._caller.subject, self)
 
     async def _woken(self) -> None:

@@ -16,6 +16,7 @@ from guildhall.rpc.server import service_config
 from services.arcane_alley.rules import RULES
 from services.matchmaking.house import HouseRules
 from services.matchmaking.process import Matchmaking
+from services.matchmaking.service import MATCHMAKING_SERVICE
 from services.views.games_service import GAMES_SERVICE
 from tests.contract.grpcurl import run
 from tests.services.hall import config
@@ -62,7 +63,7 @@ def test_the_retry_policy_is_the_published_one() -> None:
     [block] = [text for kind, text in BLOCK.findall(DOCUMENT) if kind == "json service-config"]
     messages = Messages(RULES)
     assert json.loads(block) == json.loads(
-        service_config([messages.rules_service, messages.view_service, GAMES_SERVICE])
+        service_config([messages.rules_service, messages.view_service, GAMES_SERVICE, MATCHMAKING_SERVICE])
     )
 
 

@@ -19,7 +19,7 @@ from services.matchmaking.commands import CreationRefused, GameMade, Result, Tak
 from services.matchmaking.house import DAY, HOUR, MATCHMAKER, HouseRules
 from services.matchmaking.offers import draw_seats
 from services.matchmaking.playing import wants_result
-from services.matchmaking.pool import MIN_GAMES, snapshot
+from services.matchmaking.pool import MIN_GAMES, MOST_ENDED, snapshot
 from services.matchmaking.step import Step
 from services.matchmaking.widening import ALL_OPEN_MS
 from tests.matchmaking.pools import GAME, HOUSE, Hall, groups
@@ -143,6 +143,23 @@ def test_a_ticket_expires(hall: Hall) -> None:
     assert states.ticket_of(hall.pool, "bob", ticket_id) is None
     assert [each.ticket_id for each in states.state_of(hall.pool, "ann").ended] == [ticket_id]
     refused(hall, "INVALID_WAIT", lambda: hall.queue("ann", 2, wait_ms=DAY + 1))
+
+
+def test_the_newest_ended_tickets_of_each_subject_are_kept(hall: Hall) -> None:
+    """The others' of a party stay for those who have fewer."""
+    hall.party("ann", "bob")
+    together = hall.queue("ann", 2)
+    hall.cancel("ann")
+    hall.do("ann", asked.LeavePartyRequest(hall.command_id(), GAME))
+    own = []
+    for _ in range(MOST_ENDED + 5):
+        own.append(hall.queue("ann", 3))
+        hall.cancel("ann")
+    assert [each.ticket_id for each in states.state_of(hall.pool, "ann").ended] == own[-MOST_ENDED:]
+    assert [each.ticket_id for each in states.state_of(hall.pool, "bob").ended] == [together]
+    assert states.ticket_of(hall.pool, "ann", together) is None
+    assert len(hall.pool.ended) == MOST_ENDED + 1
+    hall.check_log()
 
 
 def test_what_ended_is_forgotten(hall: Hall) -> None:

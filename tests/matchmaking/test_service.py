@@ -293,6 +293,18 @@ async def test_codes_cannot_be_guessed(tmp_path: Path) -> None:
         assert (await alice.state()).party.members == ("alice",)
 
 
+async def test_a_subject_writes_at_a_bounded_rate(tmp_path: Path) -> None:
+    house = quick(writes_per_second=0.001, write_burst=3.0)
+    async with hall(tmp_path, house) as running, players(running, "alice", "bob") as (alice, bob):
+        for _ in range(3):
+            await alice.ask("CreateTicket", validate_only=True)
+        reason, code, metadata = await failure(alice.ask("CreateTicket"))
+        assert (reason, code) == ("RATE_LIMITED", grpc.StatusCode.RESOURCE_EXHAUSTED)
+        assert float(metadata["retry_after_seconds"]) > 0.0
+        assert (await alice.state()).ticket is None
+        await bob.ask("CreateTicket")
+
+
 def test_guesses_come_back_with_time_and_right_ones_cost_nothing() -> None:
     now = [0.0]
     guesses = Guesses(lambda: now[0])
@@ -355,6 +367,23 @@ async def test_a_newer_hall_takes_over_and_the_older_one_passes_on(tmp_path: Pat
             assert (await moved.state()).ticket is None
             await bob.ask("CreateTable", seats=2)
             assert len((await alice.read("ListTables")).tables) == 1
+
+
+async def test_any_hall_takes_streams(tmp_path: Path) -> None:
+    """One that does not own the pool passes them on; they end with a hint when the owner changes."""
+    async with hall(tmp_path) as first, players(first, "alice") as [alice]:
+        mine = await alice.ask("CreateTicket", seats=(4,))
+        async with hall(tmp_path):
+            states, ticket = alice.stream("WatchState", None), alice.stream("WatchTicket", ticket_id=mine.ticket_id)
+            assert (await states.read()).state.ticket.ticket_id == mine.ticket_id
+            assert (await ticket.read()).waiting.ticket_id == mine.ticket_id
+            nothing = alice.stream("WatchTicket", ticket_id="nobodys")
+            assert (await failure(nothing.read()))[0] == "TICKET_NOT_FOUND"
+            async with hall(tmp_path) as third:
+                for stream in (states, ticket):
+                    reason, code, metadata = await failure(stream.read())
+                    assert (reason, code) == ("NOT_OWNER", grpc.StatusCode.UNAVAILABLE)
+                    assert metadata["owner"] == f"127.0.0.1:{third.port}"
 
 
 async def test_nobody_without_a_token(tmp_path: Path) -> None:

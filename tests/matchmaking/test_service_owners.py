@@ -1,23 +1,32 @@
 """What a pool makes of its log and of other owners, over a memory log that misbehaves on command."""
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record
+from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.memory import Faults, MemoryBroker
-from guildhall.log.port import Appended, AppendOutcome, Claim, Doubt, Entry, ProducerRecord
+from guildhall.log.port import Appended, AppendOutcome, Claim, Doubt, Entry, ProducerRecord, TooLarge
 from guildhall.log.recovery import open_store
+from guildhall.log.snapshots import checkpoint_key
 from guildhall.log.values import decode
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
+from guildhall.rpc.identity import Caller
 from services.matchmaking.accepted import EXPIRED_MS, REMEMBERED_MS, Accepted, payload_hash
+from services.matchmaking.guesses import BURST
 from services.matchmaking.hosted_pool import GROUP, Asked, HostedPool
+from services.matchmaking.page_tokens import PageTokens
 from services.matchmaking.pool import snapshot
 from services.matchmaking.pool_partition import PoolPartition
+from services.matchmaking.service import MatchmakingService
+from services.matchmaking.watching import Told, Watch
 from tests.matchmaking.hall import GAME, HOUSE
 
 TOPIC = "guildhall.matchmaking.events"
@@ -271,3 +280,122 @@ async def test_ids_are_remembered_for_a_day_and_known_to_be_too_late_for_another
     accepted.take([], 1_001 + REMEMBERED_MS + EXPIRED_MS)
     assert len(accepted) == 0
     assert not again.holds("alice", asked.command_id, asked.payload, 1_001 + REMEMBERED_MS + EXPIRED_MS)
+
+
+class FirstTooLarge(Faults):
+    """The first entry is too large for the log."""
+
+    def __init__(self) -> None:
+        self.refused = False
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        if not self.refused and any(record.key == GAME for record in records):
+            self.refused = True
+            return [TooLarge(1)] * len(records)
+        return [write(record) for record in records]
+
+
+def party(subject: str) -> Asked:
+    """A subject founds a party."""
+    request = wire.CreatePartyRequest(command_id=f"{subject}-party", game=GAME)
+    return Asked(subject, request.command_id, payload_hash("CreateParty", b""), request)
+
+
+async def test_whoever_waits_behind_an_entry_that_is_too_large_is_judged_next() -> None:
+    broker = MemoryBroker()
+    partition = await owner(broker, "first", FirstTooLarge())
+    hosted = partition.pools[GAME]
+    async with asyncio.timeout(20.0):
+        asked = [hosted.act(party(f"player {n}")) for n in range(GROUP + 2)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert all(isinstance(each, Failure) and each.reason == "RULES_FAILED" for each in answers[:GROUP])
+    assert answers[GROUP:] == [None, None]
+    await partition.finish(1.0)
+
+
+class LeavesMeanwhile:
+    """An owner that stands down while a request confirms that it does not."""
+
+    serving = True
+
+    @property
+    def writer(self) -> Any:
+        return self
+
+    async def confirm(self) -> None:
+        self.serving = False
+
+    def failed(self, error: LogError) -> Failure:
+        raise AssertionError(error)
+
+    def left(self) -> Failure:
+        return Elsewhere("matchmaking/0", None)
+
+
+async def test_no_stream_begins_where_the_pool_is_served_no_more() -> None:
+    caller = Caller("alice", frozenset({"play"}), time.time() + 600.0)
+    messages = Watch(HostedPool(LeavesMeanwhile(), HOUSE), caller, lambda pool: Told(snapshot(pool))).messages()
+    with pytest.raises(Elsewhere):
+        await anext(messages)
+
+
+class Here:
+    """A host with one pool."""
+
+    def __init__(self, hosted: HostedPool) -> None:
+        self._hosted = hosted
+
+    def pool(self, game: str) -> HostedPool:
+        return self._hosted
+
+
+async def test_a_guess_without_an_answer_is_not_taken_for_a_right_one() -> None:
+    partition = await owner(MemoryBroker(), "first")
+    service: Any = MatchmakingService(Here(partition.pools[GAME]), PageTokens(Ed25519PrivateKey.generate()))
+    caller = Caller("mallory", frozenset({"play"}), time.time() + 600.0)
+
+    def guess(number: int) -> "asyncio.Task[bytes]":
+        request = wire.JoinPartyRequest(f"guess {number}", GAME, f"code {number}")
+        return asyncio.create_task(service.join_party(wire.encode_JoinPartyRequest(request), caller, None))
+
+    for number in range(BURST):
+        asked = guess(number)
+        await asyncio.sleep(0)
+        asked.cancel()
+        await asyncio.wait([asked])
+        assert asked.cancelled()
+    with pytest.raises(Failure, match="RATE_LIMITED"):
+        await guess(BURST)
+    await partition.finish(1.0)
+
+
+class NoSnapshots(Faults):
+    """Snapshots cannot be stored, from some time on."""
+
+    failing = False
+
+    async def request(self, topic: str, partition: int) -> None:
+        if self.failing and topic.endswith("snapshots"):
+            raise LogUnavailable("too large")
+
+
+async def test_a_pool_that_cannot_be_stored_is_folded_from_its_events() -> None:
+    """And the checkpoint is written all the same."""
+    broker = MemoryBroker()
+    faults = NoSnapshots()
+    first = await owner(broker, "first", faults)
+    faults.failing = True
+    await first.pools[GAME].act(ticket("alice"))
+    await first.store_states()
+    store = await open_store(broker.log(), "matchmaking", 1)
+    assert await store.checkpoints.get(0, checkpoint_key(0)) is not None
+    second = await owner(broker, "second")
+    assert state(second.pools[GAME]) == state(first.pools[GAME])
+    for each in (first, second):
+        await each.finish(1.0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 
-from guildhall.cli.client import PATIENCE_SECONDS, Client, Tries
+from guildhall.cli.client import PATIENCE_SECONDS, Client, HallError, Tries
 from guildhall.matchmaking.v1.structs import GameSeat, State
 
 _SERVICE = "MatchmakingService"
@@ -58,6 +58,14 @@ class Matchmaker(Client):
             except grpc.aio.AioRpcError as error:
                 await self._wait(tries, error)
 
+    async def confirm(self, offer_id: str) -> None:
+        """Confirm an offer; nothing where it is decided by now, which the next state tells. Raises HallError."""
+        try:
+            await self.ask("ConfirmOffer", offer_id=offer_id)
+        except HallError as error:
+            if error.reason not in ("OFFER_OVER", "GAME_STARTING"):
+                raise
+
     async def new_game(self, known: Sequence[str]) -> GameSeat:
         """Waits for a game that is not among the known ones, confirming whatever is offered. Raises HallError."""
         async for state in self.states():
@@ -65,5 +73,5 @@ class Matchmaker(Client):
                 if game.game_id not in known:
                     return game
             if state.offer is not None and not state.offer.you_confirmed:
-                await self.ask("ConfirmOffer", offer_id=state.offer.offer_id)
+                await self.confirm(state.offer.offer_id)
         raise AssertionError("the stream of states ended")

@@ -1,13 +1,12 @@
 """`guildhall queue`: wait for others who want to play the same, and get a seat."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from guildhall.cli import faces
-from guildhall.cli.client import DEFAULT_SERVER
+from guildhall.cli.client import DEFAULT_SERVER, HallError, NoHall
 from guildhall.cli.hints import typed
 from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.play import pairs
@@ -65,10 +64,21 @@ async def _queue(
         typer.echo("You wait in the queue. Ctrl-C takes your ticket back.")
         try:
             found = await _matched(matchmaker, answer.ticket_id)
-        except asyncio.CancelledError:
-            await matchmaker.ask("CancelTicket", ticket_id=answer.ticket_id)
+        except NoHall:
+            raise
+        except BaseException:
+            await _take_back(matchmaker, answer.ticket_id)
             raise
         tell_game(game, found, me, server, data)
+
+
+async def _take_back(matchmaker: Matchmaker, ticket_id: str) -> None:
+    """Cancel the ticket, if it is not over; say so where it is too late for that."""
+    try:
+        await matchmaker.ask("CancelTicket", ticket_id=ticket_id)
+    except HallError as error:
+        if error.reason != "TICKET_NOT_FOUND":
+            typer.echo(f"Your ticket was not taken back: {error}", err=True)
 
 
 async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
@@ -76,7 +86,7 @@ async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
     async for state in matchmaker.states():
         if state.ticket is not None and state.offer is not None and not state.offer.you_confirmed:
             typer.echo(f"A game of {state.offer.seats} is offered; you confirm.")
-            await matchmaker.ask("ConfirmOffer", offer_id=state.offer.offer_id)
+            await matchmaker.confirm(state.offer.offer_id)
         for ended in state.ended:
             if ended.ticket_id == ticket_id:
                 for seat in state.games:

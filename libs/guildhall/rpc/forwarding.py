@@ -195,6 +195,33 @@ class Forwarder:
                     if peer is None:
                         await asyncio.sleep(_AGAIN_SECONDS)
 
+    async def responses(
+        self,
+        method: str,
+        request: bytes,
+        context: Context,
+        elsewhere: Elsewhere,
+        here: Callable[[], AsyncGenerator[bytes, None]],
+    ) -> AsyncGenerator[bytes, None]:
+        """The owner's stream of responses; before its first one as `unary`. Ends as soon as another owner is known."""
+        with self._route(method, elsewhere, context) as route:
+            begun = False
+            while True:
+                peer = await self._next(route)
+                source = here() if peer is None else self._stream(peer, route.place, method, request, context)
+                try:
+                    async with aclosing(source):
+                        async for response in source:
+                            begun = True
+                            yield response
+                    return
+                except Failure as failure:
+                    if begun:
+                        raise
+                    route.failed(failure)
+                    if peer is None:
+                        await asyncio.sleep(_AGAIN_SECONDS)
+
     async def conversation(
         self,
         method: str,
@@ -268,11 +295,13 @@ class Forwarder:
                 raise live.failure(peer, error) from None
 
     async def _stream(
-        self, peer: Peer, place: str, method: str, requests: Requests, context: Context
+        self, peer: Peer, place: str, method: str, request: bytes | Requests, context: Context
     ) -> AsyncGenerator[bytes, None]:
         channel: Any = self._channel(peer.address)
         options: Any = {"metadata": _metadata(context), "timeout": context.time_remaining()}
-        call = channel.stream_stream(f"/{method}")(requests, **options)
+        both = isinstance(request, Requests)
+        stub = channel.stream_stream(f"/{method}") if both else channel.unary_stream(f"/{method}")
+        call = stub(request, **options)
         with self._live(peer, place, call) as live:
             try:
                 async for response in call:

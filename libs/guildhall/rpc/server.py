@@ -80,8 +80,8 @@ def handlers(
     """The service's methods, each answered by the servicer's method of the same name in snake_case.
 
     Requests and responses are bytes. Unary: `async (request, caller, context) -> bytes`; a stream of responses:
-    `(request, caller, context) -> async generator`, where both stream `request` is an async iterator too. What a unary
-    method, or one where both stream, ends with `Elsewhere` is asked of the owner by the forwarder.
+    `(request, caller, context) -> async generator`, where both stream `request` is an async iterator too. What ends
+    with `Elsewhere` is asked of the owner by the forwarder; a stream of responses only before its first one.
     """
     table: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
     for method in service.methods:
@@ -91,7 +91,8 @@ def handlers(
             answer = _conversation(behaviour, name, forwarder)
             table[method.name] = grpc.stream_stream_rpc_method_handler(_stream(answer, name, gate, both=True))
         elif method.server_streaming:
-            table[method.name] = grpc.unary_stream_rpc_method_handler(_stream(behaviour, name, gate, both=False))
+            answer = _responses(behaviour, name, forwarder)
+            table[method.name] = grpc.unary_stream_rpc_method_handler(_stream(answer, name, gate, both=False))
         else:
             table[method.name] = grpc.unary_unary_rpc_method_handler(_unary(behaviour, name, gate, forwarder))
     return grpc.method_handlers_generic_handler(service.full_name, table)
@@ -159,6 +160,29 @@ def _conversation(behaviour: Stream, name: str, forwarder: Forwarder | None) -> 
                 raise
             away = elsewhere
         again = forwarder.conversation(name, requests, context, away, lambda: behaviour(requests, caller, context))
+        async with aclosing(again) as responses:
+            async for response in responses:
+                yield response
+
+    return answer
+
+
+def _responses(behaviour: Stream, name: str, forwarder: Forwarder | None) -> Stream:
+    """A stream of responses to one request, all of them the owner's."""
+
+    async def answer(request: Any, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
+        begun = False
+        try:
+            async with aclosing(behaviour(request, caller, context)) as responses:
+                async for response in responses:
+                    begun = True
+                    yield response
+            return
+        except Elsewhere as elsewhere:
+            if begun or forwarder is None or is_forwarded(context):
+                raise
+            away = elsewhere
+        again = forwarder.responses(name, request, context, away, lambda: behaviour(request, caller, context))
         async with aclosing(again) as responses:
             async for response in responses:
                 yield response
