@@ -90,7 +90,7 @@ class RedisReadSide:
         if seat is not None:
             caller.require("play")
         if live.failed is not None:
-            raise live.failed
+            raise live.failed.told()
         return Seen(live, seat)
 
     async def _check_shown(self, game_id: str, caller: Caller, end: int) -> None:
@@ -144,7 +144,7 @@ class RedisReadSide:
         if live.game.version < min_version and live.game.ended is None:
             await live.reach(min_version, seconds)
         if live.failed is not None:
-            raise live.failed
+            raise live.failed.told()
         if live.game.version < min_version:
             detail = {"version": str(live.game.version)}
             raise Failure("VERSION_OUT_OF_RANGE", f"The game ended at version {live.game.version}.", detail)
@@ -165,7 +165,7 @@ class RedisReadSide:
             if there >= version:
                 await live.reach(version, seconds)
         if live.failed is not None:
-            raise live.failed
+            raise live.failed.told()
         if live.game.version < version:
             newest = live.game.version
             told = f"The game has versions 1 to {newest}."
@@ -254,7 +254,7 @@ class RedisReadSide:
         Raises Failure where no more versions will come from here.
         """
         if seen.live.failed is not None:
-            raise seen.live.failed
+            raise seen.live.failed.told()
         watchers = seen.live.watchers
         watchers.add(watcher)
         return lambda: watchers.discard(watcher)

@@ -1,7 +1,7 @@
 """What the read models show is what the games were, at every version, to whoever may see it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from random import Random
 from typing import Any
 
@@ -18,6 +18,7 @@ from services.projection.service import Projection
 from services.views.live_games import LiveGames, Published
 from services.views.news import News
 from services.views.reads import RedisReadSide, Seen
+from services.views.watch import Watch, WatchLimits
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import Table
 
@@ -58,6 +59,10 @@ class Side:
 
     async def seen(self, game_id: str, caller: Caller = ALICE) -> Seen:
         return await self.reads.visible(game_id, caller, PATIENCE)
+
+    def watch(self, seen: Seen, after: int | None, caller: Caller = ALICE) -> AsyncGenerator[bytes, None]:
+        watch = Watch(self.reads, Messages(RULES), seen, caller, WatchLimits(), events=True)
+        return watch.messages_after(after, PATIENCE)
 
     async def at_newest(self, seen: Seen) -> Any:
         return await self.reads.newest(seen, self.table.games[seen.live.game_id].version, PATIENCE)
@@ -160,3 +165,23 @@ async def test_a_version_that_does_not_come_is_waited_for_only_so_long(side: Sid
         await side.reads.newest(seen, 99, 0.05)
     assert failure.value.reason == "VERSION_NOT_REACHED"
     assert restore(RULES, side.table.snapshots[game_id][0]).version == seen.live.game.version
+
+
+async def test_each_watcher_is_told_where_its_own_stream_ended(side: Side) -> None:
+    game_id = await side.table.create()
+    for _ in range(3):
+        await side.table.step(game_id)
+    seen = await side.seen(game_id)
+    newest = (await side.at_newest(seen)).version
+    ahead, behind = side.watch(seen, None), side.watch(seen, 0)
+    await anext(ahead)
+    await anext(behind)
+    seen.live.fail(Failure("VIEW_BEHIND", "Come again."))
+    told = []
+    for stream in (ahead, behind):
+        with pytest.raises(Failure) as failure:
+            while True:
+                await anext(stream)
+        told.append((failure.value.reason, failure.value.metadata))
+    assert told == [("VIEW_BEHIND", {"after_version": str(newest)}), ("VIEW_BEHIND", {"after_version": "1"})]
+    assert seen.live.failed is not None and seen.live.failed.metadata == {}
