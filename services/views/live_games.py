@@ -24,6 +24,8 @@ from services.views.news import LOOK_ANEW, News
 REMEMBERED = 512
 """Games that are followed though nobody watches them."""
 HASH_BYTES = 32
+VERSION_BYTES = 8
+"""Of each version in a game's index (`Keys.offsets`)."""
 _LOOK_SECONDS = 5.0
 """How soon it is seen that news of a game were left out."""
 _LOOKED_AT_ONCE = 200
@@ -260,10 +262,12 @@ class LiveGames:
                 _log.warning("cannot look after games", error=str(error))
 
     async def _look_at(self, followed: list[LiveGame]) -> None:
-        lengths = await asyncio.gather(
-            *(newest_version(self._news.redis, self._news.keys_of(live.game_id), live.game_id) for live in followed)
-        )
-        for live, newest in zip(followed, lengths, strict=True):
+        async with self._news.redis.pipeline(transaction=False) as at_once:
+            for live in followed:
+                at_once.strlen(self._news.keys_of(live.game_id).offsets(live.game_id))
+            lengths = await at_once.execute()
+        for live, length in zip(followed, lengths, strict=True):
+            newest = length // VERSION_BYTES
             if live.failed is not None:
                 self._drop(live, live.failed)
             elif newest > live.game.version and live.game_id not in self._catching_up:
@@ -284,7 +288,7 @@ class LiveGames:
 
 async def newest_version(redis: Any, keys: Keys, game_id: str) -> int:
     """The newest effective version that the models know. Raises RedisError."""
-    return int(await redis.strlen(keys.offsets(game_id))) // 8
+    return int(await redis.strlen(keys.offsets(game_id))) // VERSION_BYTES
 
 
 async def feed(redis: Any, keys: Keys, game_id: str, versions: list[int]) -> list[bytes | None]:

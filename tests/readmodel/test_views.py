@@ -12,6 +12,8 @@ from guildhall.host.messages import Messages
 from guildhall.kernel.game import restore
 from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import EventsTopic
+from guildhall.readmodel.child import RedisChild
+from guildhall.readmodel.connection import open_redis
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from services.projection.service import Projection
@@ -185,3 +187,15 @@ async def test_each_watcher_is_told_where_its_own_stream_ended(side: Side) -> No
         told.append((failure.value.reason, failure.value.metadata))
     assert told == [("VIEW_BEHIND", {"after_version": str(newest)}), ("VIEW_BEHIND", {"after_version": "1"})]
     assert seen.live.failed is not None and seen.live.failed.metadata == {}
+
+
+async def test_those_who_wait_for_news_take_nobodys_connection(server: RedisChild) -> None:
+    redis = open_redis(server.url, connections=2)
+    news = News(RULES.game, 8, redis)
+    await news.start()
+    for partition in range(8):
+        await redis.set(news.keys(partition).position, b"here")
+    answers = await asyncio.gather(*(redis.get(news.keys(number % 8).position) for number in range(300)))
+    assert set(answers) == {b"here"}
+    await news.close()
+    await redis.aclose()

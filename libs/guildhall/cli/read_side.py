@@ -165,15 +165,16 @@ class OneMachine:
         self.child: RedisChild | None = None
         self.views: Views | None = None
         self.projection: Projection | None = None
-        self._redis: Redis | None = None
+        self._clients: list[Redis] = []
 
     async def open(self, log: Log) -> None:
         """Start Redis and take up the log. Raises NoRedis, OSError, `LogError`, BadPack."""
         self.child = RedisChild(self._home.make(), self._keep)
         await self.child.start()
-        self._redis = open_redis(self.child.url)
-        self.projection = Projection(self._games, log, self._redis)
-        self.views = Views(self._games, self._redis, self._watching)
+        # Two: however much is asked of the views, the projection goes on.
+        for_projection, for_views = self._clients = [open_redis(self.child.url) for _ in range(2)]
+        self.projection = Projection(self._games, log, for_projection)
+        self.views = Views(self._games, for_views, self._watching)
         await self.views.open(log)
 
     def add_to(self, door: Door) -> Sequence[str]:
@@ -199,8 +200,8 @@ class OneMachine:
             await self.views.stop()
         if self.projection is not None:
             await self.projection.close()
-        if self._redis is not None:
-            await self._redis.aclose()
+        for client in self._clients:
+            await client.aclose()
         if self.child is not None:
             await self.child.stop()
         self._home.remove()
