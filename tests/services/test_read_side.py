@@ -1,6 +1,7 @@
 """The read side beside the rules in one process: its Redis, and what is told when it is not there."""
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 from random import Random
@@ -82,6 +83,24 @@ async def test_play_goes_on_without_redis_and_views_come_back(tmp_path: Path) ->
             shown = await until_shown(game.clients[0], game.game_id)
             assert shown.game.version == (last if game is seen else 1)
         assert await seen.play(Random(2)) > last
+
+
+async def test_redis_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    """What it has not stored is built from the log once more."""
+    async with hall(tmp_path) as running, table(running) as game:
+        child = beside(running).child
+        assert child is not None
+        last = await game.play(Random(7), 5)
+        before = child.pid
+        for _ in range(2):
+            os.kill(child.pid, signal.SIGKILL)
+            async with asyncio.timeout(20.0):
+                while child.pid == before or not runs(child.pid):
+                    await asyncio.sleep(0.02)
+                assert (await until_shown(game.clients[0], game.game_id)).game.version >= last
+            before = child.pid
+            last = await game.step(Random(8))
+    assert not runs(before)
 
 
 async def projected(running: Hall) -> float:
