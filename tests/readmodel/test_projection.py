@@ -226,6 +226,51 @@ async def test_a_stored_state_that_cannot_be_read_is_folded_from_the_log(log: Lo
     await projection.close()
 
 
+async def test_whatever_cannot_be_read_is_folded_from_the_log(log: Log, redis: Redis, table: Table) -> None:
+    """One of each kind of values; also what begins just then."""
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await table.play(9, 60)
+    await caught_up(redis, table.topic)
+    await projection.close()
+    playing = [game_id for game_id, game in table.games.items() if game.ended is None]
+    for number, game_id in enumerate(playing):
+        keys = Keys(RULES.game, partition_of(game_id, PARTITIONS))
+        if number % 3 == 0:
+            await redis.set(keys.state(game_id), b"\xc1")
+        elif number % 3 == 1:
+            await redis.set(keys.summary(game_id), b"torn")
+        else:
+            await redis.hset(keys.stopped, game_id, b"")
+    assert len(playing) >= 3
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    for game_id in playing:
+        await table.step(game_id)
+    await table.play(1, 30)
+    await caught_up(redis, table.topic)
+    async with asyncio.timeout(10):
+        while any([await redis.exists(Keys(RULES.game, partition).stopped) for partition in range(PARTITIONS)]):
+            await asyncio.sleep(0.01)
+    await check(redis, table)
+    await projection.close()
+
+
+async def test_a_standing_that_cannot_be_read_ends_nothing(log: Log, redis: Redis, table: Table) -> None:
+    for partition in range(PARTITIONS):
+        await redis.hset(Keys(RULES.game, partition).standings, SUBJECTS[0], b"torn")
+        await redis.set(Keys(RULES.game, partition).position, records.encode(records.Progress(records.FORMAT, 0, -1)))
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    game_id = await table.create(spectators=True)
+    while table.games[game_id].ended is None:
+        await table.step(game_id)
+    await caught_up(redis, table.topic)
+    stored = await redis.hget(Keys(RULES.game, partition_of(game_id, PARTITIONS)).standings, SUBJECTS[0])
+    assert stored is not None and records.decode(stored, Standing).games == 1
+    await projection.close()
+
+
 async def test_a_damaged_record_marks_its_game_until_nothing_is_missing(log: Log, redis: Redis, table: Table) -> None:
     projection = Projection([RULES], log, redis)
     await projection.start()
