@@ -157,21 +157,31 @@ class LiveGames:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def followed(self, game_id: str) -> LiveGame | None:
+        """The game, if it is followed already."""
+        live = self._games.get(game_id)
+        return live if live is not None and live.failed is None else None
+
+    def asked_for(self, live: LiveGame) -> None:
+        """Somebody who may see it wants it: it is forgotten after those that nobody asks for."""
+        if self._games.get(live.game_id) is live:
+            self._games.move_to_end(live.game_id)
+
     async def get(self, game_id: str) -> LiveGame | None:
         """The game at its newest version; None where the models have none, or it stands still.
 
         Raises RedisError.
         """
-        live = self._games.get(game_id)
-        if live is None or live.failed is not None:
+        live = self.followed(game_id)
+        if live is None:
             # One load for all who ask at once, and not ended by one of them who goes.
             loading = self._loading.get(game_id)
             if loading is None:
                 loading = self._loading[game_id] = asyncio.create_task(self._load(game_id))
                 loading.add_done_callback(lambda _: self._loading.pop(game_id, None))
             live = await asyncio.shield(loading)
-        if game_id in self._games:
-            self._games.move_to_end(game_id)
+        if live is not None:
+            self.asked_for(live)
         return live
 
     async def _load(self, game_id: str) -> LiveGame | None:

@@ -61,37 +61,73 @@ class RedisReadSide:
     # --- who may see what
 
     async def visible(self, game_id: str, caller: Caller, seconds: float = 0.0) -> Seen:
-        """The game, if the caller may see it. A game that is not in the models, or stands still there, is waited for,
-        for so long, until they have everything that was in the log when this was asked.
+        """The game, if the caller may see it. For one that is not followed here, or not listed for the caller, the
+        models are waited for, for so long, until they have everything that was in the log when this was asked: while
+        they are built again they would show an older state, or none.
+
+        Only listings are asked first that hold nothing but what the caller may see: so a game that it may not see takes
+        the same way, and the same time, as one that is not there, and is never loaded for it.
 
         Raises Failure GAME_NOT_FOUND (also for a stranger), MISSING_SCOPE, GAME_QUARANTINED, READ_MODELS_UNAVAILABLE.
         """
         until = time.monotonic() + seconds
         try:
-            live = await self._games.get(game_id)
-            if live is None or live.failed is not None:
-                end = await self._level(game_id, until)
-                live = await self._games.get(game_id)
-                while live is None:
-                    await self._check_shown(game_id, caller, end)
-                    # The models were lost meanwhile, or went on.
-                    if time.monotonic() >= until:
-                        raise _behind_games()
-                    await asyncio.sleep(_ASK_AGAIN_SECONDS)
-                    end = await self._level(game_id, until)
-                    live = await self._games.get(game_id)
-            seat = live.game.seat_of(caller.subject)
-            if seat is None and not _may_look_on(live.game, caller):
-                # As late as the answer about a game that is not there.
-                await self._level(game_id, until)
-                raise not_found()
+            live = self._games.followed(game_id)
+            if live is not None and _may_see(live.game, caller):
+                self._games.asked_for(live)
+            else:
+                await self._check_listed(game_id, caller, until)
+                live = await self._loaded(game_id, caller, until)
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
+        if not _may_see(live.game, caller):
+            raise not_found()
+        seat = live.game.seat_of(caller.subject)
         if seat is not None:
             caller.require("play")
         if live.failed is not None:
             raise live.failed.told()
         return Seen(live, seat)
+
+    async def _check_listed(self, game_id: str, caller: Caller, until: float) -> None:
+        """Raises Failure GAME_NOT_FOUND where models that are level with the log list no such game for the caller."""
+        listed, _ = await self._listed(game_id, caller)
+        while not listed:
+            end = await self._level(game_id, until)
+            listed, have = await self._listed(game_id, caller)
+            if listed:
+                return
+            if have >= end:
+                raise not_found()
+            await self._ask_again(until)
+
+    async def _listed(self, game_id: str, caller: Caller) -> tuple[bool, int]:
+        """Whether the caller's own listing has the game, or everybody's if it may look on; how far these are."""
+        keys = self._news.keys_of(game_id)
+        async with self._news.redis.pipeline(transaction=True) as at_once:
+            at_once.get(keys.position)
+            at_once.zscore(keys.games(caller.subject), game_id)
+            if "spectate" in caller.scopes:
+                at_once.zscore(keys.games(None), game_id)
+            position, *scores = await at_once.execute()
+        return any(score is not None for score in scores), _offset(position)
+
+    async def _loaded(self, game_id: str, caller: Caller, until: float) -> LiveGame:
+        """A game that the caller may see, from models that are level with the log. Raises Failure, RedisError."""
+        while True:
+            end = await self._level(game_id, until)
+            live = await self._games.get(game_id)
+            if live is not None:
+                return live
+            await self._check_shown(game_id, caller, end)
+            # The models were lost meanwhile, or went on.
+            await self._ask_again(until)
+
+    async def _ask_again(self, until: float) -> None:
+        """A moment later. Raises Failure READ_MODELS_UNAVAILABLE where it is too late for that."""
+        if time.monotonic() >= until:
+            raise _behind_games()
+        await asyncio.sleep(_ASK_AGAIN_SECONDS)
 
     async def _check_shown(self, game_id: str, caller: Caller, end: int) -> None:
         """Raises what is told of a game that models with everything up to `end` do not show: nothing, to whoever may
@@ -126,9 +162,7 @@ class RedisReadSide:
         except LogError as error:
             raise log_failed(error) from error
         while not await self._have(partition, end):
-            if time.monotonic() >= until:
-                raise _behind_games()
-            await asyncio.sleep(_ASK_AGAIN_SECONDS)
+            await self._ask_again(until)
         return end
 
     async def _have(self, partition: int, end: int) -> bool:
@@ -272,8 +306,9 @@ def _offsets(index: bytes, versions: list[int]) -> list[int]:
     return [known[version] for version in versions]
 
 
-def _may_look_on(game: Game, caller: Caller) -> bool:
-    return game.created.spectators and "spectate" in caller.scopes
+def _may_see(game: Game, caller: Caller) -> bool:
+    """By its seat, or as a spectator. (What it may do from its seat is asked of its scopes.)"""
+    return game.seat_of(caller.subject) is not None or (game.created.spectators and "spectate" in caller.scopes)
 
 
 def unavailable(error: Exception) -> Failure:

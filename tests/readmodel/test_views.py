@@ -11,11 +11,13 @@ from redis.asyncio import Redis
 from guildhall.host.messages import Messages
 from guildhall.kernel.game import restore
 from guildhall.log.memory import MemoryBroker
-from guildhall.log.port import EventsTopic
+from guildhall.log.port import EventsTopic, partition_of
+from guildhall.readmodel.changes import Models
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.connection import open_redis
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
+from services.projection.partition import PartitionProjection
 from services.projection.service import Projection
 from services.views.live_games import LiveGames, Published
 from services.views.news import News
@@ -150,6 +152,49 @@ async def test_a_stranger_and_a_game_that_is_not_there_look_the_same(side: Side)
         with pytest.raises(Failure) as failure:
             await side.seen(name, caller)
         assert failure.value.reason == "GAME_NOT_FOUND"
+
+
+async def commands(side: Side, game_id: str, caller: Caller) -> dict[str, int]:
+    """What Redis is asked when this caller asks for that game, which it may not see."""
+    await side.redis.config_resetstat()
+    with pytest.raises(Failure) as failure:
+        await side.reads.visible(game_id, caller, PATIENCE)
+    assert failure.value.reason == "GAME_NOT_FOUND"
+    asked = await side.redis.info("commandstats")
+    return {name: of["calls"] for name, of in asked.items() if "config" not in name and "info" not in name}
+
+
+async def test_a_hidden_game_costs_a_stranger_what_none_costs(side: Side) -> None:
+    """However many commands are sent, and whether the game is followed here or not."""
+    game_id = await side.table.create(spectators=False)
+    await side.projection.level()
+    await side.projection.close()
+    await side.news.close()
+    for caller in (EVE, SAM):
+        nothing = await commands(side, "nosuchgame", caller)
+        assert nothing and await commands(side, game_id, caller) == nothing
+        assert side.live.followed(game_id) is None
+    await side.seen(game_id)
+    for caller in (EVE, SAM):
+        assert await commands(side, game_id, caller) == await commands(side, "nosuchgame", caller)
+
+
+async def test_models_that_are_built_again_show_no_older_state_as_the_newest(side: Side) -> None:
+    game_id = await side.table.create()
+    for _ in range(3):
+        await side.table.step(game_id)
+    await side.projection.close()
+    await side.redis.flushall()
+    topic, partition = side.table.topic, partition_of(game_id, PARTITIONS)
+    building = PartitionProjection(RULES, topic, partition, Models(side.redis))
+    await building.load()
+    written = await topic.read(partition, 0, 100)
+    await building.advance(written[:-1])
+    with pytest.raises(Failure) as failure:
+        await side.reads.visible(game_id, ALICE, 0.05)
+    assert failure.value.reason == "READ_MODELS_UNAVAILABLE"
+    await building.advance(written[-1:])
+    assert (await side.seen(game_id)).live.game.version == side.table.games[game_id].version
 
 
 async def test_models_that_are_behind_say_so(side: Side) -> None:
