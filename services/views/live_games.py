@@ -65,6 +65,8 @@ class LiveGame:
         self.shared: dict[Any, bytes] = {}
         """What was made of this version, by what it is and for whom."""
         self.watchers: set[Watcher] = set()
+        self.newest_told = game.version
+        """The newest version that the news named, though it may not be here yet."""
         self.failed: Failure | None = None
         """Why it cannot be followed any further."""
         self._messages = messages
@@ -214,10 +216,15 @@ class LiveGames:
         return game
 
     def _told(self, live: LiveGame, version: int, record: bytes) -> None:
+        live.newest_told = max(live.newest_told, version)
         if version == LOOK_ANEW:
             self._do(live, self._look_anew(live))
-        elif live.game_id not in self._catching_up and not live.take(version, record):
+        elif not self._is_catching_up(live) and not live.take(version, record):
             self._do(live, self._caught_up(live))
+
+    def _is_catching_up(self, live: LiveGame) -> bool:
+        task = self._catching_up.get(live.game_id)
+        return task is not None and not task.done()
 
     def _do(self, live: LiveGame, work: Coroutine[None, None, None]) -> None:
         before = self._catching_up.pop(live.game_id, None)
@@ -244,14 +251,17 @@ class LiveGames:
 
     async def _caught_up(self, live: LiveGame) -> None:
         """Take the versions that were left out from the feed; where it has them no more, start anew."""
-        keys = self._news.keys_of(live.game_id)
         redis = self._news.redis
         try:
             while live.failed is None:
+                # Nobody takes the news meanwhile, so what they name is looked for too.
+                told, keys = live.newest_told, self._news.keys_of(live.game_id)
                 newest = await newest_version(redis, keys, live.game_id)
                 wanted = list(range(live.game.version + 1, newest + 1))
-                if not wanted:
+                if live.game.version >= max(newest, live.newest_told):
                     return
+                if not wanted and told > live.game.version:
+                    raise LookupError(told)
                 for version, record in zip(wanted, await feed(redis, keys, live.game_id, wanted), strict=True):
                     if record is None:
                         raise LookupError(version)
@@ -280,7 +290,7 @@ class LiveGames:
             newest = length // VERSION_BYTES
             if live.failed is not None:
                 self._drop(live, live.failed)
-            elif newest > live.game.version and live.game_id not in self._catching_up:
+            elif newest > live.game.version and not self._is_catching_up(live):
                 self._do(live, self._caught_up(live))
 
     def _forget_some(self) -> None:

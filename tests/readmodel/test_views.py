@@ -19,7 +19,8 @@ from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from services.projection.partition import PartitionProjection
 from services.projection.service import Projection
-from services.views.live_games import LiveGames, Published
+from services.views import live_games
+from services.views.live_games import LiveGames, Published, newest_version
 from services.views.news import News
 from services.views.reads import RedisReadSide, Seen
 from services.views.watch import Watch, WatchLimits
@@ -152,6 +153,53 @@ async def test_a_stranger_and_a_game_that_is_not_there_look_the_same(side: Side)
         with pytest.raises(Failure) as failure:
             await side.seen(name, caller)
         assert failure.value.reason == "GAME_NOT_FOUND"
+
+
+async def test_a_version_told_while_a_catch_up_ends_is_not_lost(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    game_id = await side.table.create()
+    live = (await side.seen(game_id)).live
+    assert side.live._looking is not None
+    side.live._looking.cancel()  # would find it, seconds later
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def answered_late(*of: Any) -> int:
+        newest = await newest_version(*of)
+        asked.set()
+        await answer.wait()
+        return newest
+
+    monkeypatch.setattr(live_games, "newest_version", answered_late)
+    side.live._do(live, side.live._caught_up(live))
+    await asked.wait()
+    await side.table.step(game_id)
+    while live.newest_told < 2:
+        await asyncio.sleep(0.01)
+    answer.set()
+    await live.reach(2, PATIENCE)
+
+
+async def test_a_version_that_was_told_and_lost_ends_what_follows(side: Side) -> None:
+    game_id = await side.table.create()
+    seen = await side.seen(game_id)
+    heard = Heard()
+    side.reads.subscribe(seen, heard)
+    side.live._told(seen.live, 3, b"")
+    async with asyncio.timeout(PATIENCE):
+        while heard.ended is None:
+            await asyncio.sleep(0.01)
+    assert heard.ended.reason == "VIEW_BEHIND"
+
+
+async def test_games_whose_news_are_left_out_are_looked_after(side: Side) -> None:
+    game_ids = [await side.table.create() for _ in range(5)]
+    lives = [(await side.seen(game_id)).live for game_id in game_ids]
+    for game_id in game_ids:
+        side.news.forget(game_id)
+        await side.table.step(game_id)
+    await side.projection.level()
+    await side.live._look_at(lives)
+    for live in lives:
+        await live.reach(2, PATIENCE)
 
 
 async def commands(side: Side, game_id: str, caller: Caller) -> dict[str, int]:
