@@ -13,7 +13,7 @@ from guildhall.host.history import CHUNK, History
 from guildhall.kernel.fold import Unfoldable, follow
 from guildhall.kernel.game import Game, restore
 from guildhall.kernel.rules import Rules
-from guildhall.log.errors import BadValue, LogError, LogUnreadable
+from guildhall.log.errors import BadValue, LogError, LogUnavailable, LogUnreadable
 from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel import records
 from guildhall.readmodel.records import STATE_EVERY, Progress
@@ -78,6 +78,8 @@ class RedisReadSide:
             else:
                 await self._check_listed(game_id, caller, until)
                 live = await self._loaded(game_id, caller, until)
+        except LogError as error:
+            raise log_failed(error) from error
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
         if not _may_see(live.game, caller):
@@ -113,9 +115,17 @@ class RedisReadSide:
         return any(score is not None for score in scores), _offset(position)
 
     async def _loaded(self, game_id: str, caller: Caller, until: float) -> LiveGame:
-        """A game that the caller may see, from models that are level with the log. Raises Failure, RedisError."""
+        """A game that the caller may see, from models that are level with the log; while that cannot be asked, as it
+        was before. Raises Failure, RedisError, LogError.
+        """
         while True:
-            end = await self._level(game_id, until)
+            try:
+                end = await self._level(game_id, until)
+            except LogUnavailable:
+                before = await self._games.get(game_id)
+                if before is None:
+                    raise
+                return before
             live = await self._games.get(game_id)
             if live is not None:
                 return live
@@ -154,13 +164,10 @@ class RedisReadSide:
     async def _level(self, game_id: str, until: float) -> int:
         """Returns when the models of the game's partition have everything that is in the log now; where that ends.
 
-        Raises RedisError, Failure READ_MODELS_UNAVAILABLE.
+        Raises RedisError, LogError, Failure READ_MODELS_UNAVAILABLE.
         """
         partition = partition_of(game_id, self._topic.partitions)
-        try:
-            end = await self._topic.end_offset(partition)
-        except LogError as error:
-            raise log_failed(error) from error
+        end = await self._topic.end_offset(partition)
         while not await self._have(partition, end):
             await self._ask_again(until)
         return end
@@ -194,6 +201,8 @@ class RedisReadSide:
             try:
                 await self._level(live.game_id, time.monotonic() + seconds)
                 there = await newest_version(self._news.redis, self._news.keys_of(live.game_id), live.game_id)
+            except LogError as error:
+                raise log_failed(error) from error
             except (RedisError, OSError) as error:
                 raise unavailable(error) from error
             if there >= version:
