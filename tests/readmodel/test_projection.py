@@ -14,11 +14,13 @@ from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import EventsTopic, Log, ProducerRecord, partition_of
 from guildhall.log.sqlite import open_sqlite
 from guildhall.readmodel import records
+from guildhall.readmodel.changes import Models
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import FEED_BYTES, FEED_VERSIONS, STATE_EVERY, Standing, State, Stopped, Summary
 from services.projection.games import too_much
-from services.projection.service import Projection
+from services.projection.partition import PartitionProjection
+from services.projection.service import Projection, lag
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import SUBJECTS, Table
 
@@ -269,6 +271,17 @@ async def test_a_standing_that_cannot_be_read_ends_nothing(log: Log, redis: Redi
     stored = await redis.hget(Keys(RULES.game, partition_of(game_id, PARTITIONS)).standings, SUBJECTS[0])
     assert stored is not None and records.decode(stored, Standing).games == 1
     await projection.close()
+
+
+async def test_lag_is_that_of_the_models_also_for_one_that_stands_by(log: Log, redis: Redis, table: Table) -> None:
+    await table.play(4, 20)
+    standing_by = [PartitionProjection(RULES, table.topic, number, Models(redis)) for number in range(PARTITIONS)]
+    assert await lag(standing_by) == sum([await table.topic.end_offset(number) for number in range(PARTITIONS)])
+    working = Projection([RULES], log, redis)
+    await working.start()
+    await working.level()
+    assert await lag(standing_by) == await lag(working.partitions) == 0
+    await working.close()
 
 
 async def test_a_damaged_record_marks_its_game_until_nothing_is_missing(log: Log, redis: Redis, table: Table) -> None:
