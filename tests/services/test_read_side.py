@@ -10,10 +10,12 @@ from typing import Any
 import grpc
 import pytest
 
+from guildhall.cli import read_side
 from guildhall.cli.read_side import REDIS_DIRECTORY, OneMachine
 from guildhall.host.hall import Hall
 from guildhall.readmodel.child import DUMP
 from guildhall.telemetry.metrics import REGISTRY
+from services.projection import partition
 from services.views.watch import WatchLimits
 from tests.kernel.tiny.build import structs as t
 from tests.services.hall import Client, failure, followed, hall, table
@@ -101,6 +103,24 @@ async def test_redis_that_is_killed_is_started_again(tmp_path: Path) -> None:
             before = child.pid
             last = await game.step(Random(8))
     assert not runs(before)
+
+
+async def test_a_projection_that_ends_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_side, "_PROJECT_AGAIN_SECONDS", 0.0)
+    async with hall(tmp_path) as running, table(running) as game:
+        first = beside(running).projection
+        with monkeypatch.context() as broken:
+            broken.setattr(partition, "load", _broken)
+            last = await game.step(Random(9))
+            async with asyncio.timeout(20.0):
+                while beside(running).projection is first:
+                    await asyncio.sleep(0.01)
+        async with asyncio.timeout(20.0):
+            assert (await game.clients[0].call("GetView", game_id=game.game_id, min_version=last)).version == last
+
+
+async def _broken(*_: object) -> list[object]:
+    raise ZeroDivisionError
 
 
 async def projected(running: Hall) -> float:
