@@ -108,8 +108,7 @@ class PartitionProjection:
 
     async def stored_offset(self) -> int:
         """How far the models have come, whoever brought them there. Raises RedisError."""
-        progress = progress_of(records.raw(await self.models.redis.get(self.keys.position) or b""))
-        return progress.next_offset if progress is not None else 0
+        return records.reached(await self.models.redis.get(self.keys.position))
 
     async def load(self) -> bool:
         """Take up the models where they are; what is of another format or log, or was left by halves, is removed.

@@ -306,6 +306,7 @@ async def test_a_program_leaves_models_of_a_newer_format_alone(redis: Redis, tab
     newer = records.encode(records.Progress(records.FORMAT + 1, 5, 0))
     await redis.set(keys.position, newer)
     projection = PartitionProjection(RULES, table.topic, 0, Models(redis))
+    assert await projection.stored_offset() == 0
     with pytest.raises(NewerModels):
         await projection.load()
     assert await redis.get(keys.position) == newer

@@ -117,3 +117,12 @@ def raw(value: bytes | str) -> bytes:
     """What Redis answered, as the bytes that it is: our clients decode nothing."""
     assert isinstance(value, bytes)
     return value
+
+
+def reached(position: bytes | str | None) -> int:
+    """How far the models have come whose stored position this is; 0 where this program cannot read them."""
+    try:
+        progress = decode(position or b"", Progress)
+    except ValueError:
+        return 0
+    return progress.next_offset if progress.format == FORMAT else 0
