@@ -16,7 +16,7 @@ from guildhall.kernel.rules import Rules
 from guildhall.log.errors import BadValue, LogError, LogUnavailable, LogUnreadable
 from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel import records
-from guildhall.readmodel.records import STATE_EVERY, Progress
+from guildhall.readmodel.records import STATE_EVERY
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import logs
@@ -112,7 +112,7 @@ class RedisReadSide:
             if "spectate" in caller.scopes:
                 at_once.zscore(keys.games(None), game_id)
             position, *scores = await at_once.execute()
-        return any(score is not None for score in scores), _offset(position)
+        return any(score is not None for score in scores), records.reached(position)
 
     async def _loaded(self, game_id: str, caller: Caller, until: float) -> LiveGame:
         """A game that the caller may see, from models that are level with the log; while that cannot be asked, as it
@@ -149,7 +149,7 @@ class RedisReadSide:
             at_once.get(keys.summary(game_id))
             at_once.hexists(keys.stopped, game_id)
             position, stored, stopped = await at_once.execute()
-        if _offset(position) < end:
+        if records.reached(position) < end:
             return
         if stored is None:
             raise not_found()
@@ -173,7 +173,7 @@ class RedisReadSide:
         return end
 
     async def _have(self, partition: int, end: int) -> bool:
-        return _offset(await self._news.redis.get(self._news.keys(partition).position)) >= end
+        return records.reached(await self._news.redis.get(self._news.keys(partition).position)) >= end
 
     # --- states
 
@@ -324,11 +324,6 @@ def unavailable(error: Exception) -> Failure:
     """Redis cannot be reached."""
     _log.warning("read models unavailable", error=str(error))
     return Failure("READ_MODELS_UNAVAILABLE", "The views cannot be read now; ask again.")
-
-
-def _offset(position: bytes | str | None) -> int:
-    """How far models are that stand there."""
-    return records.decode(position, Progress).next_offset if position is not None else 0
 
 
 def _behind_games() -> Failure:

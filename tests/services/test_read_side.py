@@ -9,11 +9,14 @@ from typing import Any
 
 import grpc
 import pytest
+from msgspec.structs import replace
 
 from guildhall.cli import read_side
 from guildhall.cli.read_side import REDIS_DIRECTORY, OneMachine
 from guildhall.host.hall import Hall
+from guildhall.readmodel import records
 from guildhall.readmodel.child import DUMP
+from guildhall.readmodel.records import Progress
 from guildhall.telemetry.metrics import REGISTRY
 from services.projection import partition
 from services.views.watch import WatchLimits
@@ -191,6 +194,21 @@ async def test_a_game_that_the_models_do_not_have_yet_is_waited_for(tmp_path: Pa
         await game.clients[0].submit(game.game_id, "1.0", t.Bid(0))
         late = await failure(game.clients[0].call("GetView", game_id=game.game_id, min_version=2, timeout=0.5))
         assert late[:2] == ("VERSION_NOT_REACHED", CODE.DEADLINE_EXCEEDED)
+
+
+async def test_models_of_a_newer_format_are_not_read(tmp_path: Path) -> None:
+    """As if there were none: while a rebuild by a newer program is live before this one is upgraded."""
+    async with hall(tmp_path) as running, table(running) as game:
+        projection, views = beside(running).projection, beside(running).views
+        assert projection is not None and views is not None
+        await projection.close()
+        where = views.games["tiny"].news.keys_of(game.game_id).position
+        position = records.decode(await views.redis.get(where) or b"", Progress)
+        await views.redis.set(where, records.encode(replace(position, format=records.FORMAT + 1)))
+        refused = await failure(game.clients[0].call("GetView", game_id=game.game_id, timeout=0.5))
+        assert refused[:2] == ("READ_MODELS_UNAVAILABLE", CODE.UNAVAILABLE)
+        await views.redis.set(where, records.encode(position))
+        assert (await game.clients[0].view(game.game_id)).game.version == 1
 
 
 async def test_models_that_were_set_right_are_looked_at_anew(tmp_path: Path) -> None:
