@@ -4,8 +4,6 @@ import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
 from guildhall.host.messages import Messages
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogUnavailable
@@ -15,7 +13,6 @@ from guildhall.log.reader import READ_LIMIT
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes, Models, Outcome
 from guildhall.readmodel.keys import Keys
-from guildhall.readmodel.records import Progress
 from services.projection.games import count_results
 from services.projection.partition import progress_of
 from services.projection.rebuild import games_of
@@ -156,14 +153,9 @@ async def _mend(models: Models, keys: Keys, truth: _Truth, game_id: str) -> bool
         progress = progress_of(position)
         assert progress is not None
         changes.tell_anew(progress.next_offset, game_id)
-        outcome = await models.apply(changes, position, _moved(progress))
+        outcome = await models.apply(changes, position, records.encode(records.moved(progress)))
         if outcome is Outcome.APPLIED:
             return True
         if outcome is Outcome.GENERATION:
             return False
     return False
-
-
-def _moved(progress: Progress) -> bytes:
-    """The same position in other bytes: a projection that has the game in memory reads it again."""
-    return records.encode(replace(progress, mended=progress.mended + 1))

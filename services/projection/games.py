@@ -25,6 +25,9 @@ from guildhall.readmodel.records import (
 )
 from guildhall.telemetry import logs, metrics
 
+OFFSET_BYTES = 8
+"""Of each version in a game's index."""
+
 _log = logs.get("projection")
 
 
@@ -96,7 +99,7 @@ class FoldedGame:
             self._go_back()
 
     def _place(self, changes: Changes, offset: int, seq: int) -> None:
-        changes.set_at(changes.keys.offsets(self.game_id), 8 * (seq - 1), struct.pack(">q", offset))
+        changes.set_at(changes.keys.offsets(self.game_id), OFFSET_BYTES * (seq - 1), struct.pack(">q", offset))
 
     def _fold(self, changes: Changes, offset: int, entry: Entry) -> None:
         game, _ = fold(self.messages.rules, self.game, entry.body, entry.hash)
@@ -149,22 +152,32 @@ def too_much(feed: Sequence[int]) -> int:
 
 
 async def load(redis: Redis, keys: Keys, messages: Messages, game_ids: Sequence[str]) -> list[FoldedGame]:
-    """These games as they are stored, new ones without anything. Raises RedisError."""
+    """These games as they are stored, new ones without anything. One of which something cannot be read is to be folded
+    again. Raises RedisError.
+    """
     if not game_ids:
         return []
     states = await redis.mget([keys.state(game_id) for game_id in game_ids])
     summaries = await redis.mget([keys.summary(game_id) for game_id in game_ids])
     stopped = await redis.hmget(keys.stopped, list(game_ids))
-    return [
-        FoldedGame(
-            game_id,
-            messages,
-            records.decode(state, State) if state is not None else None,
-            records.decode(summary, Summary) if summary is not None else None,
-            records.decode(stop, Stopped) if stop is not None else None,
-        )
-        for game_id, state, summary, stop in zip(game_ids, states, summaries, stopped, strict=True)
-    ]
+    found = []
+    for game_id, state, summary, stop in zip(game_ids, states, summaries, stopped, strict=True):
+        try:
+            game = FoldedGame(
+                game_id,
+                messages,
+                records.decode(state, State) if state is not None else None,
+                records.decode(summary, Summary) if summary is not None else None,
+                records.decode(stop, Stopped) if stop is not None else None,
+            )
+        except ValueError as error:
+            versions = await redis.strlen(keys.offsets(game_id)) // OFFSET_BYTES
+            _log.warning("stored models cannot be read", game_id=game_id, error=str(error))
+            lost = Stopped(0, 1, versions, f"its stored models cannot be read: {error}")
+            game = FoldedGame(game_id, messages, stopped=lost)
+            game.to_refold = True
+        found.append(game)
+    return found
 
 
 async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -> None:
@@ -267,10 +280,19 @@ async def count_results(redis: Redis, changes: Changes, games: Sequence[Summary]
     stored = await redis.hmget(changes.keys.standings, subjects)
     standings: dict[str, bytes] = {}
     for subject, value in zip(subjects, stored, strict=True):
-        before = records.decode(value, Standing) if value is not None else Standing(0, 0)
+        before = _standing(subject, value)
         wins = counted[subject]
         standings[subject] = records.encode(Standing(before.games + len(wins), before.wins + sum(wins)))
     changes.put(changes.keys.standings, standings)
+
+
+def _standing(subject: str, stored: bytes | str | None) -> Standing:
+    if stored is not None:
+        try:
+            return records.decode(stored, Standing)
+        except ValueError as error:
+            _log.error("a standing cannot be read; rebuild the models", subject=subject, error=str(error))
+    return Standing(0, 0)
 
 
 FINISHED = 1

@@ -108,8 +108,7 @@ class PartitionProjection:
 
     async def stored_offset(self) -> int:
         """How far the models have come, whoever brought them there. Raises RedisError."""
-        progress = progress_of(records.raw(await self.models.redis.get(self.keys.position) or b""))
-        return progress.next_offset if progress is not None else 0
+        return records.reached(await self.models.redis.get(self.keys.position))
 
     async def load(self) -> bool:
         """Take up the models where they are; what is of another format or log, or was left by halves, is removed.
@@ -123,14 +122,13 @@ class PartitionProjection:
         stored = await self.models.redis.get(self.keys.position)
         self.position = stored if isinstance(stored, bytes) else b""
         progress = progress_of(self.position)
-        if progress is not None and progress.format > records.FORMAT:
-            raise NewerModels(f"the models have format {progress.format}; this program knows {records.FORMAT}")
+        not_newer(progress)
         if progress is None or progress.format < records.FORMAT or not await self._same_log(progress):
             if self.position:
                 _log.warning(
                     "models of another format or log are built again", game=self.rules.game, partition=self.partition
                 )
-            if not await self.models.wipe(self.keys, self.position):
+            if not await self.models.wipe(self.keys, self.position, live_too=not self.building):
                 return False
             self.position = b""
             progress = Progress(records.FORMAT, BEGINNING.next_offset, BEGINNING.newest_claim)
@@ -247,6 +245,12 @@ def progress_of(stored: bytes) -> Progress | None:
         return records.decode(stored, Progress)
     except ValueError:
         return None
+
+
+def not_newer(progress: Progress | None) -> None:
+    """Raises NewerModels."""
+    if progress is not None and progress.format > records.FORMAT:
+        raise NewerModels(f"the models have format {progress.format}; this program knows {records.FORMAT}")
 
 
 def _digest(record: Record) -> str:

@@ -18,7 +18,7 @@ from guildhall.log.port import EventsTopic, Tail
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes, Models, Outcome
 from guildhall.readmodel.keys import Keys
-from services.projection.partition import BATCH_RECORDS, PartitionProjection, progress_of
+from services.projection.partition import BATCH_RECORDS, PartitionProjection, not_newer, progress_of
 from services.projection.whole_game import differences, read
 
 GRACE_SECONDS = 10.0
@@ -61,10 +61,12 @@ async def rebuild(
     """Build the partition's next generation and make it live. Not switched where it stops games that the live one does
     not, unless by `force`: then this program does not know what a newer one has written.
 
-    Raises Contended, RedisError, `LogError`, `NewerModels`.
+    Raises Contended, RedisError, `LogError`; `NewerModels` where the live models have a format that only a newer
+    program knows.
     """
     began = time.monotonic()
     live = Keys(rules.game, partition, await models.generation(rules.game, partition))
+    not_newer(progress_of(records.raw(await models.redis.get(live.position) or b"")))
     await _sweep(models, live)
     following = Keys(rules.game, partition, str(int(live.generation) + 1))
     building = _Building(PartitionProjection(rules, topic, partition, models, generation=following.generation), tail)
@@ -91,20 +93,23 @@ async def rebuild(
     return done
 
 
-async def remove_old(models: Models, done: Sequence[Rebuilt], grace: float = GRACE_SECONDS) -> None:
-    """Remove what is not live any more, after a while. Raises RedisError."""
-    if any(partition.switched for partition in done):
+async def remove_old(models: Models, done: Rebuilt, grace: float = GRACE_SECONDS) -> None:
+    """Remove what this rebuild has left and is not live, after a while what was. Raises RedisError."""
+    if done.switched:
         await asyncio.sleep(grace)
-    for partition in done:
-        await _sweep(models, partition.new if partition.switched else partition.old)
+    await _remove(models, done.old if done.switched else done.new)
 
 
 async def _sweep(models: Models, live: Keys) -> None:
     """Remove every generation but the live one."""
     for name in sorted(await models.generations(live.game, live.partition) - {live.generation}):
-        keys = Keys(live.game, live.partition, name)
-        if not await models.wipe(keys, records.raw(await models.redis.get(keys.position) or b"")):
+        if not await _remove(models, Keys(live.game, live.partition, name)):
             raise Contended(f"another rebuild of {live.game}, partition {live.partition}, is at work")
+
+
+async def _remove(models: Models, keys: Keys) -> bool:
+    position = records.raw(await models.redis.get(keys.position) or b"")
+    return await models.wipe(keys, position, live_too=False)
 
 
 class _Building:

@@ -9,10 +9,10 @@ from guildhall.host.history import CHUNK, History
 from guildhall.log.errors import BadValue, LogUnreadable
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes, Outcome
-from guildhall.readmodel.records import DAMAGED
+from guildhall.readmodel.records import DAMAGED, Progress
 from guildhall.telemetry import logs
-from services.projection.games import count_results, load
-from services.projection.whole_game import WholeGame, read, write
+from services.projection.games import OFFSET_BYTES, count_results, load
+from services.projection.whole_game import WholeGame, differences, read, write
 
 if TYPE_CHECKING:
     from services.projection.partition import PartitionProjection
@@ -21,7 +21,7 @@ _log = logs.get("projection")
 
 
 async def refold_stopped(projection: "PartitionProjection", tried: dict[str, int]) -> bool:
-    """Fold every stopped game again, as far as that goes now; those that were tried at the same version are left.
+    """Fold every stopped game again, as far as that goes now; those that stopped again at the same version are left.
 
     False if the models were moved by somebody else meanwhile. Raises RedisError, `LogUnavailable`.
     """
@@ -32,19 +32,26 @@ async def refold_stopped(projection: "PartitionProjection", tried: dict[str, int
         if stopped is not None and stopped.seq != DAMAGED and tried.get(folded.game_id) != stopped.last_seq:
             if not await refold(projection, folded.game_id):
                 return False
-            tried[folded.game_id] = stopped.last_seq
+            if await projection.models.redis.hexists(keys.stopped, folded.game_id):
+                tried[folded.game_id] = stopped.last_seq
+            else:
+                tried.pop(folded.game_id, None)
     return True
 
 
 async def refold(projection: "PartitionProjection", game_id: str) -> bool:
     """Make the models of one game whole from its records; False if the models were moved by somebody else meanwhile.
 
+    It moves the position, as whoever sets models right: another projection that has the game in memory reads it again.
     Raises RedisError, `LogUnavailable`.
     """
     keys, redis = projection.keys, projection.models.redis
-    _, [stored] = await read(redis, keys, [game_id])
+    position, [stored] = await read(redis, keys, [game_id])
+    if position != projection.position:
+        return False
     index = records.raw(await redis.get(keys.offsets(game_id)) or b"")
-    offsets = [max(offset, ~offset) for offset in struct.unpack(f">{len(index) // 8}q", index)]
+    placed = struct.unpack(f">{len(index) // OFFSET_BYTES}q", index)
+    offsets = [max(offset, ~offset) for offset in placed]
     whole = WholeGame(projection.messages, game_id)
     history = History(projection.rules, projection.topic)
     try:
@@ -57,17 +64,20 @@ async def refold(projection: "PartitionProjection", game_id: str) -> bool:
         _log.error("game cannot be folded again", game_id=game_id, error=str(error))
         return True
     right = whole.models(keys)
+    if not differences(stored, right):
+        return True
     changes = Changes(keys)
     write(changes, game_id, right, stored.summary.subjects if stored.summary is not None else ())
-    if right.summary is not None and stored.summary is not None and stored.summary.ended is None:
+    if right.summary is not None and whole.ended_seq and placed[whole.ended_seq - 1] < 0:
+        # Its end is folded for the first time.
         await count_results(redis, changes, [right.summary])
     if right.stopped is None:
         changes.tell_anew(projection.fold.next_offset, game_id)
-    outcome = await projection.models.apply(
-        changes, projection.position, projection.position, building=projection.building
-    )
+    moved = records.moved(records.decode(position, Progress))
+    outcome = await projection.models.apply(changes, position, records.encode(moved), building=projection.building)
     if outcome is not Outcome.APPLIED:
         return False
+    projection.position, projection.mended = records.encode(moved), moved.mended
     if right.stopped is None:
         _log.info("game goes on", game_id=game_id, version=right.version)
     return True

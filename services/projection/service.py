@@ -84,10 +84,17 @@ class Projection:
 async def _measure(game: str, partitions: Sequence[PartitionProjection]) -> None:
     level = time.monotonic()
     while True:
-        with contextlib.suppress(LogUnavailable):
-            ends = await asyncio.gather(*(p.topic.end_offset(p.partition) for p in partitions))
-            lag = sum(max(0, end - p.fold.next_offset) for end, p in zip(ends, partitions, strict=True))
-            metrics.PROJECTION_LAG.labels(game).set(lag)
-            level = time.monotonic() if lag == 0 else level
+        with contextlib.suppress(LogUnavailable, RedisError, OSError):
+            lacking = await lag(partitions)
+            metrics.PROJECTION_LAG.labels(game).set(lacking)
+            level = time.monotonic() if lacking == 0 else level
         metrics.PROJECTION_AGE.labels(game).set(time.monotonic() - level)
         await asyncio.sleep(_MEASURE_SECONDS)
+
+
+async def lag(partitions: Sequence[PartitionProjection]) -> int:
+    """Records that the models lack, whoever keeps them. Raises RedisError, `LogUnavailable`."""
+    # The log's end last: what the models have is in it.
+    stored = [await partition.stored_offset() for partition in partitions]
+    ends = await asyncio.gather(*(partition.topic.end_offset(partition.partition) for partition in partitions))
+    return sum(max(0, end - offset) for end, offset in zip(ends, stored, strict=True))

@@ -65,6 +65,8 @@ class WholeGame:
     def __init__(self, messages: Messages, game_id: str) -> None:
         self.game_id = game_id
         self.stopped: Stopped | None = None
+        self.ended_seq = 0
+        """The version that ended it; 0: none."""
         self._rules = messages.rules
         self._game: Game | None = None
         self._version = 0
@@ -97,6 +99,8 @@ class WholeGame:
         self._created_ms = self._created_ms or self._game.at_ms
         self._version, self._snapshot = seq, self._game.snapshot()
         self._summary = summary_of(self._game, self._created_ms)
+        if not self.ended_seq and self._game.ended is not None:
+            self.ended_seq = seq
         self._feed.append((seq, digest + body))
         del self._feed[: too_much([len(record) for _, record in self._feed])]
         if seq % STATE_EVERY == 0:

@@ -14,7 +14,7 @@ from guildhall.log.errors import LogError
 from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel import records
 from guildhall.readmodel.keys import Keys
-from guildhall.readmodel.records import Progress, Summary
+from guildhall.readmodel.records import Summary
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from services.views.news import News
@@ -106,9 +106,7 @@ async def _caught_up(of: GameModels, game_id: str, seconds: float) -> None:
     except LogError as error:
         raise log_failed(error) from error
     while True:
-        stored = await of.news.redis.get(of.news.keys(number).position)
-        have = records.decode(stored, Progress).next_offset if stored is not None else 0
-        if have >= end:
+        if records.reached(await of.news.redis.get(of.news.keys(number).position)) >= end:
             return
         if time.monotonic() >= until:
             raise Failure("READ_MODELS_UNAVAILABLE", "The views are behind the games; ask again.")

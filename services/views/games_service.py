@@ -1,6 +1,7 @@
 """GamesService: games of all kinds, listed and found, and what came of them (`guildhall.games.v1`)."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
@@ -57,9 +58,11 @@ class GamesService:
         self._check_open()
         asked = parse(g.decode_GetGameRequest, request)
         seconds = patience(context)
+        until = time.monotonic() + seconds
         models = await find(self._models, asked.game_id, caller, seconds)
         if asked.min_version:
-            await models.reads.newest(await models.reads.visible(asked.game_id, caller), asked.min_version, seconds)
+            seen = await models.reads.visible(asked.game_id, caller, until - time.monotonic())
+            await models.reads.newest(seen, asked.min_version, max(0.0, until - time.monotonic()))
         [found] = await shown(self._models, [(models.rules.game, asked.game_id)], caller)
         if found is None:
             raise not_found()

@@ -24,6 +24,8 @@ from services.views.news import LOOK_ANEW, News
 REMEMBERED = 512
 """Games that are followed though nobody watches them."""
 HASH_BYTES = 32
+VERSION_BYTES = 8
+"""Of each version in a game's index (`Keys.offsets`)."""
 _LOOK_SECONDS = 5.0
 """How soon it is seen that news of a game were left out."""
 _LOOKED_AT_ONCE = 200
@@ -63,6 +65,8 @@ class LiveGame:
         self.shared: dict[Any, bytes] = {}
         """What was made of this version, by what it is and for whom."""
         self.watchers: set[Watcher] = set()
+        self.newest_told = game.version
+        """The newest version that the news named, though it may not be here yet."""
         self.failed: Failure | None = None
         """Why it cannot be followed any further."""
         self._messages = messages
@@ -155,21 +159,31 @@ class LiveGames:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def followed(self, game_id: str) -> LiveGame | None:
+        """The game, if it is followed already."""
+        live = self._games.get(game_id)
+        return live if live is not None and live.failed is None else None
+
+    def asked_for(self, live: LiveGame) -> None:
+        """Somebody who may see it wants it: it is forgotten after those that nobody asks for."""
+        if self._games.get(live.game_id) is live:
+            self._games.move_to_end(live.game_id)
+
     async def get(self, game_id: str) -> LiveGame | None:
         """The game at its newest version; None where the models have none, or it stands still.
 
         Raises RedisError.
         """
-        live = self._games.get(game_id)
-        if live is None or live.failed is not None:
+        live = self.followed(game_id)
+        if live is None:
             # One load for all who ask at once, and not ended by one of them who goes.
             loading = self._loading.get(game_id)
             if loading is None:
                 loading = self._loading[game_id] = asyncio.create_task(self._load(game_id))
                 loading.add_done_callback(lambda _: self._loading.pop(game_id, None))
             live = await asyncio.shield(loading)
-        if game_id in self._games:
-            self._games.move_to_end(game_id)
+        if live is not None:
+            self.asked_for(live)
         return live
 
     async def _load(self, game_id: str) -> LiveGame | None:
@@ -202,10 +216,15 @@ class LiveGames:
         return game
 
     def _told(self, live: LiveGame, version: int, record: bytes) -> None:
+        live.newest_told = max(live.newest_told, version)
         if version == LOOK_ANEW:
             self._do(live, self._look_anew(live))
-        elif live.game_id not in self._catching_up and not live.take(version, record):
+        elif not self._is_catching_up(live) and not live.take(version, record):
             self._do(live, self._caught_up(live))
+
+    def _is_catching_up(self, live: LiveGame) -> bool:
+        task = self._catching_up.get(live.game_id)
+        return task is not None and not task.done()
 
     def _do(self, live: LiveGame, work: Coroutine[None, None, None]) -> None:
         before = self._catching_up.pop(live.game_id, None)
@@ -232,14 +251,17 @@ class LiveGames:
 
     async def _caught_up(self, live: LiveGame) -> None:
         """Take the versions that were left out from the feed; where it has them no more, start anew."""
-        keys = self._news.keys_of(live.game_id)
         redis = self._news.redis
         try:
             while live.failed is None:
+                # Nobody takes the news meanwhile, so what they name is looked for too.
+                told, keys = live.newest_told, self._news.keys_of(live.game_id)
                 newest = await newest_version(redis, keys, live.game_id)
                 wanted = list(range(live.game.version + 1, newest + 1))
-                if not wanted:
+                if live.game.version >= max(newest, live.newest_told):
                     return
+                if not wanted and told > live.game.version:
+                    raise LookupError(told)
                 for version, record in zip(wanted, await feed(redis, keys, live.game_id, wanted), strict=True):
                     if record is None:
                         raise LookupError(version)
@@ -260,13 +282,15 @@ class LiveGames:
                 _log.warning("cannot look after games", error=str(error))
 
     async def _look_at(self, followed: list[LiveGame]) -> None:
-        lengths = await asyncio.gather(
-            *(newest_version(self._news.redis, self._news.keys_of(live.game_id), live.game_id) for live in followed)
-        )
-        for live, newest in zip(followed, lengths, strict=True):
+        async with self._news.redis.pipeline(transaction=False) as at_once:
+            for live in followed:
+                at_once.strlen(self._news.keys_of(live.game_id).offsets(live.game_id))
+            lengths = await at_once.execute()
+        for live, length in zip(followed, lengths, strict=True):
+            newest = length // VERSION_BYTES
             if live.failed is not None:
                 self._drop(live, live.failed)
-            elif newest > live.game.version and live.game_id not in self._catching_up:
+            elif newest > live.game.version and not self._is_catching_up(live):
                 self._do(live, self._caught_up(live))
 
     def _forget_some(self) -> None:
@@ -284,7 +308,7 @@ class LiveGames:
 
 async def newest_version(redis: Any, keys: Keys, game_id: str) -> int:
     """The newest effective version that the models know. Raises RedisError."""
-    return int(await redis.strlen(keys.offsets(game_id))) // 8
+    return int(await redis.strlen(keys.offsets(game_id))) // VERSION_BYTES
 
 
 async def feed(redis: Any, keys: Keys, game_id: str, versions: list[int]) -> list[bytes | None]:

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 
 from guildhall.log.port import partition_of
 from guildhall.readmodel import records
-from guildhall.readmodel.connection import cancelled
+from guildhall.readmodel.connection import cancelled, readers
 from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live
 from guildhall.telemetry import logs
 
@@ -37,6 +37,7 @@ class News:
         self.game = game
         self.partitions = partitions
         self.redis = redis
+        self._reader = readers(redis, partitions)
         self._generations = [FIRST_GENERATION] * partitions
         self._last = [""] * partitions
         self._listeners: dict[str, Listener] = {}
@@ -55,6 +56,7 @@ class News:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._reader.aclose()
 
     def keys(self, partition: int) -> Keys:
         """Of the partition's live generation."""
@@ -75,7 +77,7 @@ class News:
     async def _read(self, partition: int) -> None:
         while not cancelled():
             try:
-                answer: Any = await self.redis.xread(
+                answer: Any = await self._reader.xread(
                     {self.keys(partition).news: self._last[partition]}, count=_COUNT, block=_BLOCK_MS
                 )
                 entries = _entries(answer)

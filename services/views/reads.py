@@ -13,10 +13,10 @@ from guildhall.host.history import CHUNK, History
 from guildhall.kernel.fold import Unfoldable, follow
 from guildhall.kernel.game import Game, restore
 from guildhall.kernel.rules import Rules
-from guildhall.log.errors import BadValue, LogError, LogUnreadable
+from guildhall.log.errors import BadValue, LogError, LogUnavailable, LogUnreadable
 from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel import records
-from guildhall.readmodel.records import STATE_EVERY, Progress
+from guildhall.readmodel.records import STATE_EVERY
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import logs
@@ -61,37 +61,83 @@ class RedisReadSide:
     # --- who may see what
 
     async def visible(self, game_id: str, caller: Caller, seconds: float = 0.0) -> Seen:
-        """The game, if the caller may see it. A game that is not in the models, or stands still there, is waited for,
-        for so long, until they have everything that was in the log when this was asked.
+        """The game, if the caller may see it. For one that is not followed here, or not listed for the caller, the
+        models are waited for, for so long, until they have everything that was in the log when this was asked: while
+        they are built again they would show an older state, or none.
+
+        Only listings are asked first that hold nothing but what the caller may see: so a game that it may not see takes
+        the same way, and the same time, as one that is not there, and is never loaded for it.
 
         Raises Failure GAME_NOT_FOUND (also for a stranger), MISSING_SCOPE, GAME_QUARANTINED, READ_MODELS_UNAVAILABLE.
         """
         until = time.monotonic() + seconds
         try:
-            live = await self._games.get(game_id)
-            if live is None or live.failed is not None:
-                end = await self._level(game_id, until)
-                live = await self._games.get(game_id)
-                while live is None:
-                    await self._check_shown(game_id, caller, end)
-                    # The models were lost meanwhile, or went on.
-                    if time.monotonic() >= until:
-                        raise _behind_games()
-                    await asyncio.sleep(_ASK_AGAIN_SECONDS)
-                    end = await self._level(game_id, until)
-                    live = await self._games.get(game_id)
-            seat = live.game.seat_of(caller.subject)
-            if seat is None and not _may_look_on(live.game, caller):
-                # As late as the answer about a game that is not there.
-                await self._level(game_id, until)
-                raise not_found()
+            live = self._games.followed(game_id)
+            if live is not None and _may_see(live.game, caller):
+                self._games.asked_for(live)
+            else:
+                await self._check_listed(game_id, caller, until)
+                live = await self._loaded(game_id, caller, until)
+        except LogError as error:
+            raise log_failed(error) from error
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
+        if not _may_see(live.game, caller):
+            raise not_found()
+        seat = live.game.seat_of(caller.subject)
         if seat is not None:
             caller.require("play")
         if live.failed is not None:
-            raise live.failed
+            raise live.failed.told()
         return Seen(live, seat)
+
+    async def _check_listed(self, game_id: str, caller: Caller, until: float) -> None:
+        """Raises Failure GAME_NOT_FOUND where models that are level with the log list no such game for the caller."""
+        listed, _ = await self._listed(game_id, caller)
+        while not listed:
+            end = await self._level(game_id, until)
+            listed, have = await self._listed(game_id, caller)
+            if listed:
+                return
+            if have >= end:
+                raise not_found()
+            await self._ask_again(until)
+
+    async def _listed(self, game_id: str, caller: Caller) -> tuple[bool, int]:
+        """Whether the caller's own listing has the game, or everybody's if it may look on; how far these are."""
+        keys = self._news.keys_of(game_id)
+        async with self._news.redis.pipeline(transaction=True) as at_once:
+            at_once.get(keys.position)
+            at_once.zscore(keys.games(caller.subject), game_id)
+            if "spectate" in caller.scopes:
+                at_once.zscore(keys.games(None), game_id)
+            position, *scores = await at_once.execute()
+        return any(score is not None for score in scores), records.reached(position)
+
+    async def _loaded(self, game_id: str, caller: Caller, until: float) -> LiveGame:
+        """A game that the caller may see, from models that are level with the log; while that cannot be asked, as it
+        was before. Raises Failure, RedisError, LogError.
+        """
+        while True:
+            try:
+                end = await self._level(game_id, until)
+            except LogUnavailable:
+                before = await self._games.get(game_id)
+                if before is None:
+                    raise
+                return before
+            live = await self._games.get(game_id)
+            if live is not None:
+                return live
+            await self._check_shown(game_id, caller, end)
+            # The models were lost meanwhile, or went on.
+            await self._ask_again(until)
+
+    async def _ask_again(self, until: float) -> None:
+        """A moment later. Raises Failure READ_MODELS_UNAVAILABLE where it is too late for that."""
+        if time.monotonic() >= until:
+            raise _behind_games()
+        await asyncio.sleep(_ASK_AGAIN_SECONDS)
 
     async def _check_shown(self, game_id: str, caller: Caller, end: int) -> None:
         """Raises what is told of a game that models with everything up to `end` do not show: nothing, to whoever may
@@ -103,7 +149,7 @@ class RedisReadSide:
             at_once.get(keys.summary(game_id))
             at_once.hexists(keys.stopped, game_id)
             position, stored, stopped = await at_once.execute()
-        if _offset(position) < end:
+        if records.reached(position) < end:
             return
         if stored is None:
             raise not_found()
@@ -118,21 +164,16 @@ class RedisReadSide:
     async def _level(self, game_id: str, until: float) -> int:
         """Returns when the models of the game's partition have everything that is in the log now; where that ends.
 
-        Raises RedisError, Failure READ_MODELS_UNAVAILABLE.
+        Raises RedisError, LogError, Failure READ_MODELS_UNAVAILABLE.
         """
         partition = partition_of(game_id, self._topic.partitions)
-        try:
-            end = await self._topic.end_offset(partition)
-        except LogError as error:
-            raise log_failed(error) from error
+        end = await self._topic.end_offset(partition)
         while not await self._have(partition, end):
-            if time.monotonic() >= until:
-                raise _behind_games()
-            await asyncio.sleep(_ASK_AGAIN_SECONDS)
+            await self._ask_again(until)
         return end
 
     async def _have(self, partition: int, end: int) -> bool:
-        return _offset(await self._news.redis.get(self._news.keys(partition).position)) >= end
+        return records.reached(await self._news.redis.get(self._news.keys(partition).position)) >= end
 
     # --- states
 
@@ -144,7 +185,7 @@ class RedisReadSide:
         if live.game.version < min_version and live.game.ended is None:
             await live.reach(min_version, seconds)
         if live.failed is not None:
-            raise live.failed
+            raise live.failed.told()
         if live.game.version < min_version:
             detail = {"version": str(live.game.version)}
             raise Failure("VERSION_OUT_OF_RANGE", f"The game ended at version {live.game.version}.", detail)
@@ -160,12 +201,14 @@ class RedisReadSide:
             try:
                 await self._level(live.game_id, time.monotonic() + seconds)
                 there = await newest_version(self._news.redis, self._news.keys_of(live.game_id), live.game_id)
+            except LogError as error:
+                raise log_failed(error) from error
             except (RedisError, OSError) as error:
                 raise unavailable(error) from error
             if there >= version:
                 await live.reach(version, seconds)
         if live.failed is not None:
-            raise live.failed
+            raise live.failed.told()
         if live.game.version < version:
             newest = live.game.version
             told = f"The game has versions 1 to {newest}."
@@ -254,7 +297,7 @@ class RedisReadSide:
         Raises Failure where no more versions will come from here.
         """
         if seen.live.failed is not None:
-            raise seen.live.failed
+            raise seen.live.failed.told()
         watchers = seen.live.watchers
         watchers.add(watcher)
         return lambda: watchers.discard(watcher)
@@ -272,19 +315,15 @@ def _offsets(index: bytes, versions: list[int]) -> list[int]:
     return [known[version] for version in versions]
 
 
-def _may_look_on(game: Game, caller: Caller) -> bool:
-    return game.created.spectators and "spectate" in caller.scopes
+def _may_see(game: Game, caller: Caller) -> bool:
+    """By its seat, or as a spectator. (What it may do from its seat is asked of its scopes.)"""
+    return game.seat_of(caller.subject) is not None or (game.created.spectators and "spectate" in caller.scopes)
 
 
 def unavailable(error: Exception) -> Failure:
     """Redis cannot be reached."""
     _log.warning("read models unavailable", error=str(error))
     return Failure("READ_MODELS_UNAVAILABLE", "The views cannot be read now; ask again.")
-
-
-def _offset(position: bytes | str | None) -> int:
-    """How far models are that stand there."""
-    return records.decode(position, Progress).next_offset if position is not None else 0
 
 
 def _behind_games() -> Failure:

@@ -1,7 +1,7 @@
 """The read API over the read models: ViewService of each game, and what spans games."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from redis.asyncio import Redis
@@ -91,6 +91,8 @@ def add_services(views: Views, server: Server, gate: Gate, page_key: bytes) -> l
 
     `page_key` seals the page tokens of lists over games; all processes of a hall have the same.
     """
+    # They share the connections to Redis.
+    gate = replace(gate, calls_bounded=True)
     names = []
     for game in views.games.values():
         service = ViewService(game.reads, game.messages, views.watching)

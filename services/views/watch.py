@@ -188,8 +188,8 @@ class Watch:
         """Raises Failure where the stream has to end."""
         self._caller.check_expiry()
         if self._end is not None:
-            self._end.metadata.setdefault("after_version", str(self._sent))
-            raise self._end
+            # All watchers of a game are given the same failure: where this one was is nobody else's.
+            raise self._end.told(after_version=str(self._sent))
 
     # --- messages
 

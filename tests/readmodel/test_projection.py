@@ -14,11 +14,13 @@ from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import EventsTopic, Log, ProducerRecord, partition_of
 from guildhall.log.sqlite import open_sqlite
 from guildhall.readmodel import records
+from guildhall.readmodel.changes import Models
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import FEED_BYTES, FEED_VERSIONS, STATE_EVERY, Standing, State, Stopped, Summary
 from services.projection.games import too_much
-from services.projection.service import Projection
+from services.projection.partition import PartitionProjection
+from services.projection.service import Projection, lag
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import SUBJECTS, Table
 
@@ -224,6 +226,62 @@ async def test_a_stored_state_that_cannot_be_read_is_folded_from_the_log(log: Lo
             await asyncio.sleep(0.01)
     await check(redis, table)
     await projection.close()
+
+
+async def test_whatever_cannot_be_read_is_folded_from_the_log(log: Log, redis: Redis, table: Table) -> None:
+    """One of each kind of values; also what begins just then."""
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    await table.play(9, 60)
+    await caught_up(redis, table.topic)
+    await projection.close()
+    playing = [game_id for game_id, game in table.games.items() if game.ended is None]
+    for number, game_id in enumerate(playing):
+        keys = Keys(RULES.game, partition_of(game_id, PARTITIONS))
+        if number % 3 == 0:
+            await redis.set(keys.state(game_id), b"\xc1")
+        elif number % 3 == 1:
+            await redis.set(keys.summary(game_id), b"torn")
+        else:
+            await redis.hset(keys.stopped, game_id, b"")
+    assert len(playing) >= 3
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    for game_id in playing:
+        await table.step(game_id)
+    await table.play(1, 30)
+    await caught_up(redis, table.topic)
+    async with asyncio.timeout(10):
+        while any([await redis.exists(Keys(RULES.game, partition).stopped) for partition in range(PARTITIONS)]):
+            await asyncio.sleep(0.01)
+    await check(redis, table)
+    await projection.close()
+
+
+async def test_a_standing_that_cannot_be_read_ends_nothing(log: Log, redis: Redis, table: Table) -> None:
+    for partition in range(PARTITIONS):
+        await redis.hset(Keys(RULES.game, partition).standings, SUBJECTS[0], b"torn")
+        await redis.set(Keys(RULES.game, partition).position, records.encode(records.Progress(records.FORMAT, 0, -1)))
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    game_id = await table.create(spectators=True)
+    while table.games[game_id].ended is None:
+        await table.step(game_id)
+    await caught_up(redis, table.topic)
+    stored = await redis.hget(Keys(RULES.game, partition_of(game_id, PARTITIONS)).standings, SUBJECTS[0])
+    assert stored is not None and records.decode(stored, Standing).games == 1
+    await projection.close()
+
+
+async def test_lag_is_that_of_the_models_also_for_one_that_stands_by(log: Log, redis: Redis, table: Table) -> None:
+    await table.play(4, 20)
+    standing_by = [PartitionProjection(RULES, table.topic, number, Models(redis)) for number in range(PARTITIONS)]
+    assert await lag(standing_by) == sum([await table.topic.end_offset(number) for number in range(PARTITIONS)])
+    working = Projection([RULES], log, redis)
+    await working.start()
+    await working.level()
+    assert await lag(standing_by) == await lag(working.partitions) == 0
+    await working.close()
 
 
 async def test_a_damaged_record_marks_its_game_until_nothing_is_missing(log: Log, redis: Redis, table: Table) -> None:

@@ -53,7 +53,8 @@ async def rebuild_all(table: Table, redis: Redis, **options: Any) -> list[Rebuil
         for partition in range(PARTITIONS)
     ]
     await tail.close()
-    await remove_old(Models(redis), done, 0.0)
+    for each in done:
+        await remove_old(Models(redis), each, 0.0)
     return done
 
 
@@ -185,6 +186,37 @@ async def test_of_two_rebuilds_at_once_one_gives_up(redis: Redis, table: Table, 
     await check_all(redis, table)
 
 
+async def test_what_a_rebuild_removes_late_is_never_the_live_generation(
+    redis: Redis, table: Table, projection: Projection
+) -> None:
+    await table.play(4, 60)
+    await caught_up(redis, table.topic)
+    models, tail = Models(redis), table.topic.tail()
+    first, second = [await building.rebuild(RULES, table.topic, tail, 1, models) for _ in range(2)]
+    await tail.close()
+    assert (first.new, second.new.generation) == (second.old, "3")
+    before = {name: await redis.type(name) async for name in redis.scan_iter(match="gh:*.1}:3:*")}
+    for done in (first, second):
+        await remove_old(models, done, 0.0)
+    assert {name: await redis.type(name) async for name in redis.scan_iter(match="gh:*.1}:3:*")} == before != {}
+    assert await models.generations(RULES.game, 1) == {"3"}
+    position = records.raw(await redis.get(second.new.position) or b"")
+    assert not await models.wipe(second.new, position, live_too=False)
+    await check_all(redis, table)
+
+
+async def test_an_older_program_does_not_rebuild_newer_models(redis: Redis, table: Table) -> None:
+    await table.play(2, 20)
+    position = Keys(RULES.game, 0).position
+    newer = records.encode(records.Progress(records.FORMAT + 1, 5, 0))
+    await redis.set(position, newer)
+    tail = table.topic.tail()
+    with pytest.raises(NewerModels):
+        await building.rebuild(RULES, table.topic, tail, 0, Models(redis), force=True)
+    await tail.close()
+    assert await redis.get(position) == newer and len(await redis.keys("*")) == 1
+
+
 async def test_an_audit_finds_and_mends_what_is_wrong_while_games_are_played(
     redis: Redis, table: Table, projection: Projection
 ) -> None:
@@ -274,6 +306,7 @@ async def test_a_program_leaves_models_of_a_newer_format_alone(redis: Redis, tab
     newer = records.encode(records.Progress(records.FORMAT + 1, 5, 0))
     await redis.set(keys.position, newer)
     projection = PartitionProjection(RULES, table.topic, 0, Models(redis))
+    assert await projection.stored_offset() == 0
     with pytest.raises(NewerModels):
         await projection.load()
     assert await redis.get(keys.position) == newer

@@ -13,12 +13,15 @@ from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import Entry, Log, ProducerRecord, partition_of
 from guildhall.log.values import encode_entry
 from guildhall.readmodel import records
+from guildhall.readmodel.changes import Models
 from guildhall.readmodel.keys import Keys
-from guildhall.readmodel.records import Stopped, Summary
+from guildhall.readmodel.records import Standing, Stopped, Summary
+from services.projection.partition import PartitionProjection
+from services.projection.refold import refold, refold_stopped
 from services.projection.service import Projection
 from services.projection.whole_game import read
 from tests.kernel.tiny.game import RULES
-from tests.readmodel.played import Table
+from tests.readmodel.played import SUBJECTS, Table
 from tests.readmodel.test_projection import PARTITIONS, caught_up
 
 
@@ -173,3 +176,94 @@ async def test_a_game_whose_first_record_cannot_be_folded_stops_alone(
     for other, game in table.games.items():
         _, [models] = await read(redis, keys_of(other), [other])
         assert models.version == game.version
+
+
+async def finished(table: Table) -> str:
+    """A game that anybody may watch, over."""
+    game_id = await table.create(spectators=True)
+    while table.games[game_id].ended is None:
+        await table.step(game_id)
+    return game_id
+
+
+async def stopped_at(
+    version: int, redis: Redis, table: Table, game_id: str, monkeypatch: pytest.MonkeyPatch
+) -> dict[Any, Any]:
+    """The models that a program makes which does not know the game's event of this version."""
+    from services.projection import games
+
+    def old_code(rules: Any, game: Any, body: bytes, digest: bytes) -> Any:
+        if digest + body == table.bodies[game_id][version - 1]:
+            raise games.Unfoldable("event of an unknown type")
+        return whole(rules, game, body, digest)
+
+    whole = games.fold
+    monkeypatch.setattr(games, "fold", old_code)
+    old = await one_projection(redis, table, game_id)
+    while found := await table.topic.read(old.partition, old.fold.next_offset, 100):
+        assert await old.advance(found)
+    monkeypatch.setattr(games, "fold", whole)
+    stop = await stopped(redis, game_id)
+    assert stop is not None and stop.seq == version
+    return {name: await redis.dump(name) for name in await redis.keys("*")}
+
+
+async def one_projection(redis: Redis, table: Table, game_id: str) -> PartitionProjection:
+    projection = PartitionProjection(RULES, table.topic, keys_of(game_id).partition, Models(redis))
+    assert await projection.load()
+    return projection
+
+
+async def finished_games(redis: Redis, game_id: str) -> list[int]:
+    """Of each subject how many its standing says."""
+    stored = await redis.hmget(keys_of(game_id).standings, list(SUBJECTS))
+    return [records.decode(value, Standing).games if value is not None else 0 for value in stored]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_game_that_ended_while_it_stood_still_counts_once(
+    redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    """Whoever folds it again; and the position moves, for whoever has it in memory as it was."""
+    game_id = await finished(table)
+    await stopped_at(version, redis, table, game_id, monkeypatch)
+    assert await finished_games(redis, game_id) == [0, 0, 0]
+    first, second = [await one_projection(redis, table, game_id) for _ in range(2)]
+    assert await refold_stopped(first, {})
+    assert await stopped(redis, game_id) is None
+    assert not await refold(second, game_id)
+    assert await second.load() and await refold(second, game_id)
+    assert await finished_games(redis, game_id) == [1, 1, 1]
+    await table.create()
+    await table.claim(first.partition)
+    assert await first.advance(await table.topic.read(first.partition, first.fold.next_offset, 100))
+    assert not await second.advance(await table.topic.read(second.partition, second.fold.next_offset, 100))
+
+
+async def test_an_older_projection_does_not_write_a_game_as_it_has_it(
+    redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game_id = await begun(table)
+    await stopped_at(2, redis, table, game_id, monkeypatch)
+    older, newer = [await one_projection(redis, table, game_id) for _ in range(2)]
+    await older._remember({game_id})
+    assert await refold_stopped(newer, {})
+    await table.step(game_id)
+    assert not await older.advance(await table.topic.read(older.partition, older.fold.next_offset, 100))
+    assert await stopped(redis, game_id) is None
+
+
+async def test_a_game_that_went_on_is_folded_again_when_redis_has_gone_back(
+    redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game_id = await begun(table)
+    copy = await stopped_at(2, redis, table, game_id, monkeypatch)
+    projection = await one_projection(redis, table, game_id)
+    tried: dict[str, int] = {}
+    for _ in range(2):
+        assert await projection.load() and await refold_stopped(projection, tried)
+        assert await stopped(redis, game_id) is None
+        await redis.flushall()
+        for name, value in copy.items():
+            await redis.restore(name, 0, value)
+        assert await stopped(redis, game_id) is not None

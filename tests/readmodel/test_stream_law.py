@@ -277,7 +277,7 @@ async def test_nobody_notices_a_rebuild(redis: Redis, name: str) -> None:
                 await rebuild(hall.subject.rules, hall.table.topic, tail, partition, models)
                 for partition in range(hall.table.topic.partitions)
             ]
-            await remove_old(models, done, 0.1)
+            await asyncio.gather(*(remove_old(models, each, 0.1) for each in done))
             rebuilt.extend(each.switched and not each.wrong for each in done)
         await tail.close()
 

@@ -1,7 +1,7 @@
 """What the read models show is what the games were, at every version, to whoever may see it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from random import Random
 from typing import Any
 
@@ -11,13 +11,19 @@ from redis.asyncio import Redis
 from guildhall.host.messages import Messages
 from guildhall.kernel.game import restore
 from guildhall.log.memory import MemoryBroker
-from guildhall.log.port import EventsTopic
+from guildhall.log.port import EventsTopic, partition_of
+from guildhall.readmodel.changes import Models
+from guildhall.readmodel.child import RedisChild
+from guildhall.readmodel.connection import open_redis
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
+from services.projection.partition import PartitionProjection
 from services.projection.service import Projection
-from services.views.live_games import LiveGames, Published
+from services.views import live_games
+from services.views.live_games import LiveGames, Published, newest_version
 from services.views.news import News
 from services.views.reads import RedisReadSide, Seen
+from services.views.watch import Watch, WatchLimits
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import Table
 
@@ -58,6 +64,10 @@ class Side:
 
     async def seen(self, game_id: str, caller: Caller = ALICE) -> Seen:
         return await self.reads.visible(game_id, caller, PATIENCE)
+
+    def watch(self, seen: Seen, after: int | None, caller: Caller = ALICE) -> AsyncGenerator[bytes, None]:
+        watch = Watch(self.reads, Messages(RULES), seen, caller, WatchLimits(), events=True)
+        return watch.messages_after(after, PATIENCE)
 
     async def at_newest(self, seen: Seen) -> Any:
         return await self.reads.newest(seen, self.table.games[seen.live.game_id].version, PATIENCE)
@@ -145,6 +155,96 @@ async def test_a_stranger_and_a_game_that_is_not_there_look_the_same(side: Side)
         assert failure.value.reason == "GAME_NOT_FOUND"
 
 
+async def test_a_version_told_while_a_catch_up_ends_is_not_lost(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    game_id = await side.table.create()
+    live = (await side.seen(game_id)).live
+    assert side.live._looking is not None
+    side.live._looking.cancel()  # would find it, seconds later
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def answered_late(*of: Any) -> int:
+        newest = await newest_version(*of)
+        asked.set()
+        await answer.wait()
+        return newest
+
+    monkeypatch.setattr(live_games, "newest_version", answered_late)
+    side.live._do(live, side.live._caught_up(live))
+    await asked.wait()
+    await side.table.step(game_id)
+    while live.newest_told < 2:
+        await asyncio.sleep(0.01)
+    answer.set()
+    await live.reach(2, PATIENCE)
+
+
+async def test_a_version_that_was_told_and_lost_ends_what_follows(side: Side) -> None:
+    game_id = await side.table.create()
+    seen = await side.seen(game_id)
+    heard = Heard()
+    side.reads.subscribe(seen, heard)
+    side.live._told(seen.live, 3, b"")
+    async with asyncio.timeout(PATIENCE):
+        while heard.ended is None:
+            await asyncio.sleep(0.01)
+    assert heard.ended.reason == "VIEW_BEHIND"
+
+
+async def test_games_whose_news_are_left_out_are_looked_after(side: Side) -> None:
+    game_ids = [await side.table.create() for _ in range(5)]
+    lives = [(await side.seen(game_id)).live for game_id in game_ids]
+    for game_id in game_ids:
+        side.news.forget(game_id)
+        await side.table.step(game_id)
+    await side.projection.level()
+    await side.live._look_at(lives)
+    for live in lives:
+        await live.reach(2, PATIENCE)
+
+
+async def commands(side: Side, game_id: str, caller: Caller) -> dict[str, int]:
+    """What Redis is asked when this caller asks for that game, which it may not see."""
+    await side.redis.config_resetstat()
+    with pytest.raises(Failure) as failure:
+        await side.reads.visible(game_id, caller, PATIENCE)
+    assert failure.value.reason == "GAME_NOT_FOUND"
+    asked = await side.redis.info("commandstats")
+    return {name: of["calls"] for name, of in asked.items() if "config" not in name and "info" not in name}
+
+
+async def test_a_hidden_game_costs_a_stranger_what_none_costs(side: Side) -> None:
+    """However many commands are sent, and whether the game is followed here or not."""
+    game_id = await side.table.create(spectators=False)
+    await side.projection.level()
+    await side.projection.close()
+    await side.news.close()
+    for caller in (EVE, SAM):
+        nothing = await commands(side, "nosuchgame", caller)
+        assert nothing and await commands(side, game_id, caller) == nothing
+        assert side.live.followed(game_id) is None
+    await side.seen(game_id)
+    for caller in (EVE, SAM):
+        assert await commands(side, game_id, caller) == await commands(side, "nosuchgame", caller)
+
+
+async def test_models_that_are_built_again_show_no_older_state_as_the_newest(side: Side) -> None:
+    game_id = await side.table.create()
+    for _ in range(3):
+        await side.table.step(game_id)
+    await side.projection.close()
+    await side.redis.flushall()
+    topic, partition = side.table.topic, partition_of(game_id, PARTITIONS)
+    building = PartitionProjection(RULES, topic, partition, Models(side.redis))
+    await building.load()
+    written = await topic.read(partition, 0, 100)
+    await building.advance(written[:-1])
+    with pytest.raises(Failure) as failure:
+        await side.reads.visible(game_id, ALICE, 0.05)
+    assert failure.value.reason == "READ_MODELS_UNAVAILABLE"
+    await building.advance(written[-1:])
+    assert (await side.seen(game_id)).live.game.version == side.table.games[game_id].version
+
+
 async def test_models_that_are_behind_say_so(side: Side) -> None:
     await side.projection.close()
     game_id = await side.table.create()
@@ -160,3 +260,35 @@ async def test_a_version_that_does_not_come_is_waited_for_only_so_long(side: Sid
         await side.reads.newest(seen, 99, 0.05)
     assert failure.value.reason == "VERSION_NOT_REACHED"
     assert restore(RULES, side.table.snapshots[game_id][0]).version == seen.live.game.version
+
+
+async def test_each_watcher_is_told_where_its_own_stream_ended(side: Side) -> None:
+    game_id = await side.table.create()
+    for _ in range(3):
+        await side.table.step(game_id)
+    seen = await side.seen(game_id)
+    newest = (await side.at_newest(seen)).version
+    ahead, behind = side.watch(seen, None), side.watch(seen, 0)
+    await anext(ahead)
+    await anext(behind)
+    seen.live.fail(Failure("VIEW_BEHIND", "Come again."))
+    told = []
+    for stream in (ahead, behind):
+        with pytest.raises(Failure) as failure:
+            while True:
+                await anext(stream)
+        told.append((failure.value.reason, failure.value.metadata))
+    assert told == [("VIEW_BEHIND", {"after_version": str(newest)}), ("VIEW_BEHIND", {"after_version": "1"})]
+    assert seen.live.failed is not None and seen.live.failed.metadata == {}
+
+
+async def test_those_who_wait_for_news_take_nobodys_connection(server: RedisChild) -> None:
+    redis = open_redis(server.url, connections=2)
+    news = News(RULES.game, 8, redis)
+    await news.start()
+    for partition in range(8):
+        await redis.set(news.keys(partition).position, b"here")
+    answers = await asyncio.gather(*(redis.get(news.keys(number % 8).position) for number in range(300)))
+    assert set(answers) == {b"here"}
+    await news.close()
+    await redis.aclose()

@@ -1,6 +1,7 @@
 """The read side beside the rules in one process: its Redis, and what is told when it is not there."""
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 from random import Random
@@ -8,11 +9,16 @@ from typing import Any
 
 import grpc
 import pytest
+from msgspec.structs import replace
 
+from guildhall.cli import read_side
 from guildhall.cli.read_side import REDIS_DIRECTORY, OneMachine
 from guildhall.host.hall import Hall
+from guildhall.readmodel import records
 from guildhall.readmodel.child import DUMP
+from guildhall.readmodel.records import Progress
 from guildhall.telemetry.metrics import REGISTRY
+from services.projection import partition
 from services.views.watch import WatchLimits
 from tests.kernel.tiny.build import structs as t
 from tests.services.hall import Client, failure, followed, hall, table
@@ -84,6 +90,42 @@ async def test_play_goes_on_without_redis_and_views_come_back(tmp_path: Path) ->
         assert await seen.play(Random(2)) > last
 
 
+async def test_redis_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    """What it has not stored is built from the log once more."""
+    async with hall(tmp_path) as running, table(running) as game:
+        child = beside(running).child
+        assert child is not None
+        last = await game.play(Random(7), 5)
+        before = child.pid
+        for _ in range(2):
+            os.kill(child.pid, signal.SIGKILL)
+            async with asyncio.timeout(20.0):
+                while child.pid == before or not runs(child.pid):
+                    await asyncio.sleep(0.02)
+                assert (await until_shown(game.clients[0], game.game_id)).game.version >= last
+            before = child.pid
+            last = await game.step(Random(8))
+    assert not runs(before)
+
+
+async def test_a_projection_that_ends_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_side, "_PROJECT_AGAIN_SECONDS", 0.0)
+    async with hall(tmp_path) as running, table(running) as game:
+        first = beside(running).projection
+        with monkeypatch.context() as broken:
+            broken.setattr(partition, "load", _broken)
+            last = await game.step(Random(9))
+            async with asyncio.timeout(20.0):
+                while beside(running).projection is first:
+                    await asyncio.sleep(0.01)
+        async with asyncio.timeout(20.0):
+            assert (await game.clients[0].call("GetView", game_id=game.game_id, min_version=last)).version == last
+
+
+async def _broken(*_: object) -> list[object]:
+    raise ZeroDivisionError
+
+
 async def projected(running: Hall) -> float:
     """Records that were folded into read models since the test began, once they have everything."""
     projection = beside(running).projection
@@ -152,6 +194,21 @@ async def test_a_game_that_the_models_do_not_have_yet_is_waited_for(tmp_path: Pa
         await game.clients[0].submit(game.game_id, "1.0", t.Bid(0))
         late = await failure(game.clients[0].call("GetView", game_id=game.game_id, min_version=2, timeout=0.5))
         assert late[:2] == ("VERSION_NOT_REACHED", CODE.DEADLINE_EXCEEDED)
+
+
+async def test_models_of_a_newer_format_are_not_read(tmp_path: Path) -> None:
+    """As if there were none: while a rebuild by a newer program is live before this one is upgraded."""
+    async with hall(tmp_path) as running, table(running) as game:
+        projection, views = beside(running).projection, beside(running).views
+        assert projection is not None and views is not None
+        await projection.close()
+        where = views.games["tiny"].news.keys_of(game.game_id).position
+        position = records.decode(await views.redis.get(where) or b"", Progress)
+        await views.redis.set(where, records.encode(replace(position, format=records.FORMAT + 1)))
+        refused = await failure(game.clients[0].call("GetView", game_id=game.game_id, timeout=0.5))
+        assert refused[:2] == ("READ_MODELS_UNAVAILABLE", CODE.UNAVAILABLE)
+        await views.redis.set(where, records.encode(position))
+        assert (await game.clients[0].view(game.game_id)).game.version == 1
 
 
 async def test_models_that_were_set_right_are_looked_at_anew(tmp_path: Path) -> None:

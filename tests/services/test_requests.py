@@ -14,10 +14,11 @@ from guildhall.host.hall import Hall
 from guildhall.kernel.frames import Choice
 from guildhall.kernel.rules import Choosable
 from guildhall.kernel.v1.structs import Clock, Undo
+from guildhall.rpc.errors import Failure
 from guildhall.rpc.limits import Limits
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES, BidAll
-from tests.services.hall import ALL_SCOPES, SEATS, Answered, Client, Table, failure, hall, table
+from tests.services.hall import ALL_SCOPES, SEATS, Answered, Client, Table, failure, followed, hall, table
 
 CODE = grpc.StatusCode
 
@@ -417,6 +418,22 @@ async def test_too_many_streams(tmp_path: Path) -> None:
                 break
             except grpc.aio.AioRpcError:
                 await asyncio.sleep(0.01)
+
+
+async def test_too_many_views_at_once(tmp_path: Path) -> None:
+    async with hall(tmp_path, limits=Limits(calls=1)) as running, table(running) as game:
+        alice, bob = game.clients[:2]
+        newest = (await alice.call("GetView", game_id=game.game_id)).version
+        waiting = asyncio.create_task(alice.view(game.game_id, min_version=newest + 1))
+        live = await followed(running, game.game_id)
+        while not live.needed:
+            await asyncio.sleep(0.01)
+        assert (await failure(alice.view(game.game_id)))[:2] == ("RATE_LIMITED", CODE.RESOURCE_EXHAUSTED)
+        assert (await bob.view(game.game_id)) is not None
+        assert (await bob.legal(game.game_id)) is not None
+        live.fail(Failure("VIEW_BEHIND", "Come again."))
+        assert (await failure(waiting))[0] == "VIEW_BEHIND"
+        assert (await alice.view(game.game_id)) is not None
 
 
 async def test_concurrent_commands_are_judged_one_by_one(game: Table, running: Hall) -> None:

@@ -1,5 +1,6 @@
 """`guildhall projection status|audit|rebuild`: the read models in Redis, beside the log that they are made from."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -170,22 +171,31 @@ async def _audit(there: OnKafka | None, data: Path, redis: str, game: str | None
 
 async def _rebuild(there: OnKafka | None, data: Path, redis: str, game: str | None, force: bool) -> None:
     done: list[Rebuilt] = []
+    removing: list[asyncio.Task[None]] = []
     async with _models(there, data, redis, game) as (models, games):
-        for rules, topic in games:
-            tail = topic.tail()
-            try:
-                for partition in range(topic.partitions):
-                    rebuilt = await building.rebuild(rules, topic, tail, partition, models, force=force)
+        try:
+            for rules, topic in games:
+                async for rebuilt in _rebuild_game(rules, topic, models, force):
                     done.append(rebuilt)
-                    for line in _rebuilt(rules, rebuilt):
-                        typer.echo(line)
-            finally:
-                await tail.close()
-        await building.remove_old(models, done)
+                    removing.append(asyncio.create_task(building.remove_old(models, rebuilt)))
+        finally:
+            await asyncio.gather(*removing)
     records, seconds = sum(each.records for each in done), sum(each.seconds for each in done)
     typer.echo(f"{records} records in {seconds:.1f} s, {records / max(seconds, 0.001):.0f}/s")
     if not all(each.switched for each in done):
         raise Problem("Not everything was switched: this program stops games that another one did not (--force).")
+
+
+async def _rebuild_game(rules: Rules, topic: EventsTopic, models: Models, force: bool) -> AsyncIterator[Rebuilt]:
+    tail = topic.tail()
+    try:
+        for partition in range(topic.partitions):
+            rebuilt = await building.rebuild(rules, topic, tail, partition, models, force=force)
+            for line in _rebuilt(rules, rebuilt):
+                typer.echo(line)
+            yield rebuilt
+    finally:
+        await tail.close()
 
 
 def _rebuilt(rules: Rules, done: Rebuilt) -> list[str]:

@@ -7,14 +7,16 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from guildhall.host.door import Door, DoorConfig
+from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
-from guildhall.log.errors import LogUnavailable
+from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.port import Log
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.connection import open_redis
@@ -28,6 +30,8 @@ REDIS_DIRECTORY = "redis"
 """Where in the data directory a hall's own Redis stores the read models."""
 
 _TRY_AGAIN_SECONDS = 1.0
+_PROJECT_AGAIN_SECONDS = 5.0
+"""After what the projection could not wait out."""
 _HOME = "guildhall-redis-"
 _LOCK = "lock"
 
@@ -165,15 +169,19 @@ class OneMachine:
         self.child: RedisChild | None = None
         self.views: Views | None = None
         self.projection: Projection | None = None
-        self._redis: Redis | None = None
+        self._new_projection: Callable[[], Projection] | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._clients: list[Redis] = []
 
     async def open(self, log: Log) -> None:
         """Start Redis and take up the log. Raises NoRedis, OSError, `LogError`, BadPack."""
         self.child = RedisChild(self._home.make(), self._keep)
         await self.child.start()
-        self._redis = open_redis(self.child.url)
-        self.projection = Projection(self._games, log, self._redis)
-        self.views = Views(self._games, self._redis, self._watching)
+        # Two: however much is asked of the views, the projection goes on.
+        for_projection, for_views = self._clients = [open_redis(self.child.url) for _ in range(2)]
+        self._new_projection = partial(Projection, self._games, log, for_projection)
+        self.projection = self._new_projection()
+        self.views = Views(self._games, for_views, self._watching)
         await self.views.open(log)
 
     def add_to(self, door: Door) -> Sequence[str]:
@@ -185,8 +193,24 @@ class OneMachine:
         """Returns when the models have what was in the log. Raises RedisError, `LogError`."""
         assert self.projection is not None and self.views is not None
         await self.projection.start()
+        self._keeper = asyncio.create_task(self._keep_projecting())
         await self.projection.level()
         await self.views.start()
+
+    async def _keep_projecting(self) -> None:
+        assert self.projection is not None and self._new_projection is not None
+        while True:
+            try:
+                await self.projection.failed()
+            except Exception as error:
+                _log.error("the projection cannot go on; it begins again", exc_info=error)
+            await self.projection.close()
+            await asyncio.sleep(_PROJECT_AGAIN_SECONDS)
+            self.projection = self._new_projection()
+            try:
+                await until_reached(self.projection.start)
+            except (LogError, BadPack) as error:
+                _log.error("the projection does not begin", exc_info=error)
 
     def close(self) -> None:
         """Take no more requests, and end the open streams."""
@@ -197,10 +221,13 @@ class OneMachine:
         """End everything, Redis last."""
         if self.views is not None:
             await self.views.stop()
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
         if self.projection is not None:
             await self.projection.close()
-        if self._redis is not None:
-            await self._redis.aclose()
+        for client in self._clients:
+            await client.aclose()
         if self.child is not None:
             await self.child.stop()
         self._home.remove()

@@ -57,12 +57,13 @@ redis.call('XADD', KEYS[2], '*', 'moved', ARGV[2])
 return 'applied'
 """
 
-# KEYS: the position, keys to remove. ARGV: the position that is expected (empty: none).
+# KEYS: the position, the name of the live generation, keys to remove.
+# ARGV: the position that is expected (empty: none), the generation that must not be live (empty: any may).
 _REMOVE = """
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then
+if (redis.call('GET', KEYS[2]) or '1') == ARGV[2] or (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then
   return 0
 end
-for at = 2, #KEYS do
+for at = 3, #KEYS do
   redis.call('UNLINK', KEYS[at])
 end
 return 1
@@ -181,20 +182,23 @@ class Models:
         begin = f"{place(game, partition)}:"
         return {name.split(":")[0] async for name in self.named(begin)} - {"live"}
 
-    async def wipe(self, keys: Keys, position: bytes) -> bool:
+    async def wipe(self, keys: Keys, position: bytes, *, live_too: bool) -> bool:
         """Remove a generation that stands at this position (empty: at none), the position first, so that nobody takes
-        the rest for whole. False where somebody else has moved it: then that one goes on.
+        the rest for whole. False where somebody else has moved it: then that one goes on; also, unless `live_too`,
+        where it is the live one.
         """
-        if not await self._remove(keys=[keys.position, keys.position], args=[position]):
+        place = [keys.position, live(keys.game, keys.partition)]
+        spared = "" if live_too else keys.generation
+        if not await self._remove(keys=[*place, keys.position], args=[position, spared]):
             return False
         found: list[str] = []
         async for name in self.named(f"{keys.base}:"):
             found.append(f"{keys.base}:{name}")
             if len(found) == _REMOVED_AT_ONCE:
-                if not await self._remove(keys=[keys.position, *found], args=[b""]):
+                if not await self._remove(keys=[*place, *found], args=[b"", spared]):
                     return False
                 found = []
-        return bool(await self._remove(keys=[keys.position, *found], args=[b""]))
+        return bool(await self._remove(keys=[*place, *found], args=[b"", spared]))
 
     async def named(self, begin: str) -> AsyncIterator[str]:
         """The rest of every key that begins so; one may come twice."""

@@ -24,6 +24,10 @@ _SAVE = "300 1 60 10000"
 _START_SECONDS = 60.0
 """Also to read what it has stored."""
 _STOP_SECONDS = 10.0
+_AGAIN_SECONDS = (0.2, 10.0)
+"""How soon one that has ended by itself is started again, the first time and at most."""
+_STEADY_SECONDS = 60.0
+"""One that ran for so long is started again as soon as the first time."""
 
 
 # Argv: the parent's pid, then the server's command line. Linux ends the server when we end, however we do: it is told
@@ -61,6 +65,8 @@ def server_binary() -> Path:
 class RedisChild:
     """A running server on a socket in `directory`, which nobody else may enter: what is in it is secret.
 
+    Whenever it ends without `stop`, it is started again.
+
     `keep`: a directory of the same kind, in which it stores what it holds now and then and when it is stopped, so that
     the next one need not build all of it again; None: it stores nothing.
     """
@@ -70,6 +76,7 @@ class RedisChild:
         self._directory = directory
         self._keep = keep
         self._process: asyncio.subprocess.Process | None = None
+        self._keeper: asyncio.Task[None] | None = None
 
     @property
     def url(self) -> str:
@@ -83,20 +90,44 @@ class RedisChild:
         return self._process.pid
 
     async def start(self) -> None:
-        """Start it and wait until it answers. What it has stored and cannot read is given up. Raises NoRedis."""
+        """Start it and wait until it answers. What it has stored and cannot read is given up.
+
+        Raises NoRedis, OSError.
+        """
+        await self._start()
+        self._keeper = asyncio.create_task(self._keep_running())
+
+    async def _keep_running(self) -> None:
+        loop = asyncio.get_running_loop()
+        wait = _AGAIN_SECONDS[0]
+        while True:
+            began = loop.time()
+            assert self._process is not None
+            code = await self._process.wait()
+            if loop.time() - began >= _STEADY_SECONDS:
+                wait = _AGAIN_SECONDS[0]
+            _log.error("redis-server has ended; it is started again", code=code, seconds=wait)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _AGAIN_SECONDS[1])
+            try:
+                await self._start()
+            except (NoRedis, OSError) as error:
+                _log.error("redis-server does not start", why=str(error))
+
+    async def _start(self) -> None:
         for directory in (self._directory, *([self._keep] if self._keep is not None else [])):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             directory.chmod(0o700)
         try:
-            await self._start()
+            await self._run()
         except NoRedis as error:
             if self._keep is None or not (self._keep / DUMP).exists():
                 raise
             _log.warning("what Redis has stored cannot be used", why=str(error))
             (self._keep / DUMP).unlink()
-            await self._start()
+            await self._run()
 
-    async def _start(self) -> None:
+    async def _run(self) -> None:
         self.socket.unlink(missing_ok=True)
         storing = ("--save", "") if self._keep is None else ("--save", _SAVE, "--dir", str(self._keep.resolve()))
         self._process = await asyncio.create_subprocess_exec(
@@ -114,7 +145,7 @@ class RedisChild:
             async with asyncio.timeout(_START_SECONDS):
                 await self._answers()
         except TimeoutError:
-            await self.stop()
+            await self._end()
             raise NoRedis(f"redis-server did not answer within {_START_SECONDS:g} s") from None
 
     async def _answers(self) -> None:
@@ -133,6 +164,13 @@ class RedisChild:
 
     async def stop(self) -> None:
         """End it; kill it if it does not."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.gather(self._keeper, return_exceptions=True)
+            self._keeper = None
+        await self._end()
+
+    async def _end(self) -> None:
         process = self._process
         if process is None or process.returncode is not None:
             return

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
@@ -11,19 +11,32 @@ ANSWER_SECONDS = 5.0
 """A server that is silent for longer is gone; nothing here waits at the server for as long."""
 
 
-def open_redis(url: str) -> Redis:
+CONNECTIONS = 32
+"""Of one client: whoever asks while all are in use waits for one, for `ANSWER_SECONDS`."""
+
+
+def open_redis(url: str, connections: int = CONNECTIONS) -> Redis:
     """For `redis://`, `rediss://` (TLS) and `unix://` addresses, with user and password where there are any.
 
     Connects when it is first used. Raises ValueError for what is no address.
     """
-    client: Redis = Redis.from_url(
+    pool = BlockingConnectionPool.from_url(
         url,
+        max_connections=connections,
+        timeout=ANSWER_SECONDS,
         socket_connect_timeout=CONNECT_SECONDS,
         socket_timeout=ANSWER_SECONDS,
         # Once more, on a new connection: whoever asks decides how long it is worth asking.
         retry=Retry(NoBackoff(), 1),
     )
-    return client
+    return Redis.from_pool(pool)
+
+
+def readers(redis: Redis, number: int) -> Redis:
+    """A client of the same server for so many who wait there for what comes: they keep nobody else's connections."""
+    pool = redis.connection_pool
+    own = ConnectionPool(connection_class=pool.connection_class, max_connections=number, **pool.connection_kwargs)
+    return Redis.from_pool(own)
 
 
 def cancelled() -> bool:

@@ -6,6 +6,7 @@ No contract: whatever can't be read any more is built again from the log.
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -33,6 +34,11 @@ class Progress(msgspec.Struct, array_like=True, frozen=True):
     Redis 6.2 has to read this.)"""
     mended: int = 0
     """How often models were set right here. Whoever has some of them in memory finds its position moved."""
+
+
+def moved(progress: Progress) -> Progress:
+    """The same place in other bytes, where models were set right."""
+    return replace(progress, mended=progress.mended + 1)
 
 
 class State(msgspec.Struct, array_like=True, frozen=True):
@@ -111,3 +117,12 @@ def raw(value: bytes | str) -> bytes:
     """What Redis answered, as the bytes that it is: our clients decode nothing."""
     assert isinstance(value, bytes)
     return value
+
+
+def reached(position: bytes | str | None) -> int:
+    """How far the models have come whose stored position this is; 0 where this program cannot read them."""
+    try:
+        progress = decode(position or b"", Progress)
+    except ValueError:
+        return 0
+    return progress.next_offset if progress.format == FORMAT else 0

@@ -1,4 +1,4 @@
-"""Bounds for each subject: a token bucket over its requests, a cap on its streams."""
+"""Bounds for each subject: a token bucket over its requests, caps on its streams and calls."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from guildhall.rpc.errors import Failure
+
+_CALL_AGAIN_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,8 @@ class Limits:
     requests_per_second: float = 2_000.0
     burst: float = 4_000.0
     streams: int = 128
+    calls: int = 64
+    """Unary calls in flight, where they are bounded (`Gate.calls_bounded`)."""
     request_bytes: int = 64 * 1024
 
 
@@ -26,6 +30,7 @@ class Meter:
         self._clock = clock
         self._buckets: dict[str, tuple[float, float]] = {}
         self._streams: dict[str, int] = {}
+        self._calls: dict[str, int] = {}
         self._swept = clock()
 
     def check_size(self, request: bytes) -> None:
@@ -50,21 +55,33 @@ class Meter:
     @contextmanager
     def stream(self, subject: str, *, capped: bool = True) -> Iterator[None]:
         """One open stream. Raises Failure TOO_MANY_STREAMS where that is capped."""
-        open_now = self._streams.get(subject, 0)
-        if capped and open_now >= self.limits.streams:
+        if capped and self._streams.get(subject, 0) >= self.limits.streams:
             raise Failure("TOO_MANY_STREAMS", f"At most {self.limits.streams} streams of one subject may be open.")
-        self._streams[subject] = open_now + 1
-        try:
+        with _counted(self._streams, subject):
             yield
-        finally:
-            left = self._streams[subject] - 1
-            if left:
-                self._streams[subject] = left
-            else:
-                del self._streams[subject]
+
+    @contextmanager
+    def call(self, subject: str) -> Iterator[None]:
+        """One unary call in flight. Raises Failure RATE_LIMITED."""
+        if self._calls.get(subject, 0) >= self.limits.calls:
+            told = f"At most {self.limits.calls} requests of one subject may wait for their answers."
+            raise Failure("RATE_LIMITED", told, {"retry_after_seconds": f"{_CALL_AGAIN_SECONDS:.3f}"})
+        with _counted(self._calls, subject):
+            yield
 
     def _sweep(self, now: float) -> None:
         """Forget the buckets that have filled up again."""
         full = self.limits.burst / self.limits.requests_per_second
         self._buckets = {s: bucket for s, bucket in self._buckets.items() if now - bucket[1] < full}
         self._swept = now
+
+
+@contextmanager
+def _counted(table: dict[str, int], subject: str) -> Iterator[None]:
+    table[subject] = table.get(subject, 0) + 1
+    try:
+        yield
+    finally:
+        table[subject] -= 1
+        if not table[subject]:
+            del table[subject]

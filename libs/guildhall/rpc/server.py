@@ -5,7 +5,7 @@ import json
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -60,12 +60,19 @@ class Gate:
 
     authenticator: Authenticator
     meter: Meter
+    calls_bounded: bool = False
+    """Whether one subject may have only so many unary calls in flight (`Limits.calls`)."""
 
     async def admit(self, context: Context) -> Caller:
         """The caller. Raises Failure."""
         caller = await self.authenticator.caller(context.invocation_metadata())
         self.meter.take(caller.subject)
         return caller
+
+    def calling(self, caller: Caller) -> AbstractContextManager[None]:
+        """Around a unary call. Raises Failure RATE_LIMITED."""
+        # A bot of the hall may play any number of games.
+        return self.meter.call(caller.subject) if self.calls_bounded and not caller.own else nullcontext()
 
 
 def service_config(services: Sequence[ServiceDescriptor]) -> str:
@@ -122,7 +129,8 @@ def _unary(
         try:
             caller = await gate.admit(context)
             gate.meter.check_size(request)
-            response = await _in_time(answer(request, caller, context), context)
+            with gate.calling(caller):
+                response = await _in_time(answer(request, caller, context), context)
         except Exception as error:
             failure = _failure(name, error)
         else:
