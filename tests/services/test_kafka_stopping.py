@@ -15,12 +15,12 @@ STARTED = "up"
 """Printed as soon as the program runs."""
 
 PROGRAM = f"""
-import pathlib, sys
+import sys
 from guildhall.telemetry import logs
 from tests.services import serve_tiny_kafka
 logs.configure("console")
 print({STARTED!r}, flush=True)
-serve_tiny_kafka.main(pathlib.Path(sys.argv[1]), sys.argv[2])
+serve_tiny_kafka.main(sys.argv[1], sys.argv[2], "rules")
 """
 
 LONGEST_SECONDS = 20.0
