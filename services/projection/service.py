@@ -14,6 +14,7 @@ from guildhall.log.errors import LogUnavailable
 from guildhall.log.port import Log, Tail
 from guildhall.log.recovery import open_store
 from guildhall.readmodel.changes import Models
+from guildhall.readmodel.connection import cancelled
 from guildhall.telemetry import logs, metrics
 from services.projection.partition import PartitionProjection
 
@@ -83,7 +84,7 @@ class Projection:
 
 async def _measure(game: str, partitions: Sequence[PartitionProjection]) -> None:
     level = time.monotonic()
-    while True:
+    while not cancelled():
         with contextlib.suppress(LogUnavailable, RedisError, OSError):
             lacking = await lag(partitions)
             metrics.PROJECTION_LAG.labels(game).set(lacking)

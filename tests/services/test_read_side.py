@@ -111,6 +111,7 @@ async def test_redis_that_is_killed_is_started_again(tmp_path: Path) -> None:
 async def test_a_projection_that_ends_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_side, "_PROJECT_AGAIN_SECONDS", 0.0)
     async with hall(tmp_path) as running, table(running) as game:
+        await game.clients[0].view(game.game_id)
         first = beside(running).projection
         with monkeypatch.context() as broken:
             broken.setattr(partition, "load", _broken)
