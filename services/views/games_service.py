@@ -57,12 +57,11 @@ class GamesService:
     async def get_game(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
         asked = parse(g.decode_GetGameRequest, request)
-        seconds = patience(context)
-        until = time.monotonic() + seconds
-        models = await find(self._models, asked.game_id, caller, seconds)
+        until = time.monotonic() + patience(context)
+        models = await find(self._models, asked.game_id, caller, _left(until))
         if asked.min_version:
-            seen = await models.reads.visible(asked.game_id, caller, until - time.monotonic())
-            await models.reads.newest(seen, asked.min_version, max(0.0, until - time.monotonic()))
+            seen = await models.reads.visible(asked.game_id, caller, _left(until))
+            await models.reads.newest(seen, asked.min_version, _left(until))
         [found] = await shown(self._models, [(models.rules.game, asked.game_id)], caller)
         if found is None:
             raise not_found()
@@ -73,12 +72,12 @@ class GamesService:
     ) -> AsyncGenerator[bytes, None]:
         self._check_open()
         asked = parse(g.decode_GetVerificationBundleRequest, request)
-        seconds = patience(context)
-        models = await find(self._models, asked.game_id, caller, seconds)
-        seen = await models.reads.visible(asked.game_id, caller, seconds)
+        until = time.monotonic() + patience(context)
+        models = await find(self._models, asked.game_id, caller, _left(until))
+        seen = await models.reads.visible(asked.game_id, caller, _left(until))
         if seen.seat is None:
             raise Failure("NO_SEAT", "The records of a game open to its seats only.")
-        game = await models.reads.newest(seen, asked.min_version, seconds)
+        game = await models.reads.newest(seen, asked.min_version, _left(until))
         if game.ended is None:
             raise Failure(
                 "GAME_NOT_FINISHED", "The records open when the game is over.", {"version": str(game.version)}
@@ -245,3 +244,7 @@ def _decision(decision: Decision) -> kernel_v1.Decision:
 
 def _line(line: Line) -> g.LeaderboardLine:
     return g.LeaderboardLine(line.rank, line.subject, line.games, line.wins)
+
+
+def _left(until: float) -> float:
+    return max(0.0, until - time.monotonic())

@@ -47,8 +47,10 @@ class News:
         """Begin with what comes from now on. Raises RedisError."""
         for partition in range(self.partitions):
             await self._find_generation(partition)
-            newest = await self.redis.xrevrange(self.keys(partition).news, count=1)
-            self._last[partition] = _id(newest[0]) if newest else "0-0"
+            newest: Any = await self.redis.xrevrange(self.keys(partition).news, count=2)
+            # If another generation became live just now, that is told last, under no offset; it is still to be read.
+            told = [entry for entry in newest if b"moved" not in entry[1]]
+            self._last[partition] = _id(told[0]) if told else "0-0"
         self._tasks = [asyncio.create_task(self._read(partition)) for partition in range(self.partitions)]
 
     async def close(self) -> None:

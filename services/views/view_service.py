@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import Any
 
 from guildhall.host.failures import shutting_down
 from guildhall.host.messages import Messages, parse
@@ -13,7 +14,7 @@ from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.server import Context
 from services.views import page_tokens
-from services.views.reads import RedisReadSide
+from services.views.reads import Recorded, RedisReadSide
 from services.views.watch import Watch, WatchLimits
 
 DEFAULT_PAGE = 100
@@ -89,20 +90,32 @@ class ViewService:
         first = page_tokens.opened(seed, caller.subject, asked.page_token) if asked.page_token else 1
         newest = (await self._reads.having(seen, first, patience(context), "page_token")).version
         last = min(newest, first + (asked.page_size or DEFAULT_PAGE) - 1)
-        batches, size = [], 0
-        for recorded in await self._reads.records(seen, first, last):
-            if recorded.folds:
-                record = decode_Record(recorded.body)
-                batches.append(self._messages.batch(record, recorded.hash, self._messages.events(record), seen.seat))
-            else:
-                batches.append(self._wire.EventBatch(version=recorded.version, hash=recorded.hash))
-            size += len(recorded.body)
+        encoded: list[bytes] = []
+        size = 0
+        for begin in range(first, last + 1, _CHUNK):
+            for recorded in await self._reads.records(seen, begin, min(last, begin + _CHUNK - 1)):
+                encoded.append(self._page(self._batch(recorded, seen.seat)))
+                # Of what is shown: where a page ends must not depend on what is not.
+                size += len(encoded[-1])
+                if size > PAGE_BYTES:
+                    last = recorded.version
+                    break
             if size > PAGE_BYTES:
-                last = recorded.version
                 break
         token = page_tokens.seal(seed, caller.subject, last + 1) if last < newest else ""
-        response: bytes = self._wire.encode_ListEventsResponse(self._wire.ListEventsResponse(tuple(batches), token))
-        return response
+        # Encoded messages one after another are their fields together.
+        return b"".join([*encoded, self._page(token=token)])
+
+    def _batch(self, recorded: Recorded, seat: int | None) -> Any:
+        """A version's EventBatch, as that seat may see it."""
+        if not recorded.folds:
+            return self._wire.EventBatch(version=recorded.version, hash=recorded.hash)
+        record = decode_Record(recorded.body)
+        return self._messages.batch(record, recorded.hash, self._messages.events(record), seat)
+
+    def _page(self, *batches: Any, token: str = "") -> bytes:
+        encoded: bytes = self._wire.encode_ListEventsResponse(self._wire.ListEventsResponse(batches, token))
+        return encoded
 
     async def get_records(self, request: bytes, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         self._check_open()
@@ -119,6 +132,7 @@ class ViewService:
         for first in range(1, newest + 1, _CHUNK):
             for recorded in await self._reads.records(seen, first, min(newest, first + _CHUNK - 1)):
                 self._check_open()
+                caller.check_expiry()
                 answer = self._wire.GetRecordsResponse(recorded.body, recorded.hash)
                 response: bytes = self._wire.encode_GetRecordsResponse(answer)
                 yield response

@@ -73,7 +73,7 @@ class Watch:
         self._sent = 0
 
     def end(self, why: Failure) -> None:
-        """End the stream with this failure as soon as what was queued is gone; a slow watcher's at once."""
+        """End the stream with this failure as soon as what was queued is gone; while it catches up, at once."""
         self._end = why
         self._wake()
 
@@ -164,10 +164,11 @@ class Watch:
         if not self._queue and self._end is None:
             patience = min(self._limits.heartbeat_seconds, max(0.0, self._caller.expires - time.time()))
             await self._woken(patience)
+        self._caller.check_expiry()
+        if self._queue:
+            return self._queue.pop(0)
         self._check()
-        if not self._queue:
-            return 0, self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat()), False
-        return self._queue.pop(0)
+        return 0, self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat()), False
 
     async def _woken(self, seconds: float) -> None:
         """Returns when something is queued or the stream has to end, and after so many seconds."""

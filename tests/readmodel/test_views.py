@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from redis.asyncio import Redis
@@ -15,14 +15,16 @@ from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.connection import open_redis
+from guildhall.readmodel.keys import Keys, live
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from services.projection.partition import PartitionProjection
 from services.projection.service import Projection
-from services.views import live_games
+from services.views import live_games, view_service
 from services.views.live_games import LiveGames, Published, newest_version
 from services.views.news import News
 from services.views.reads import RedisReadSide, Seen
+from services.views.view_service import ViewService
 from services.views.watch import Watch, WatchLimits
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import Table
@@ -157,7 +159,7 @@ async def test_a_stranger_and_a_game_that_is_not_there_look_the_same(side: Side)
 
 async def test_a_version_told_while_a_catch_up_ends_is_not_lost(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
     game_id = await side.table.create()
-    live = (await side.seen(game_id)).live
+    followed = (await side.seen(game_id)).live
     assert side.live._looking is not None
     side.live._looking.cancel()  # would find it, seconds later
     asked, answer = asyncio.Event(), asyncio.Event()
@@ -169,13 +171,13 @@ async def test_a_version_told_while_a_catch_up_ends_is_not_lost(side: Side, monk
         return newest
 
     monkeypatch.setattr(live_games, "newest_version", answered_late)
-    side.live._do(live, side.live._caught_up(live))
+    side.live._do(followed, side.live._caught_up(followed))
     await asked.wait()
     await side.table.step(game_id)
-    while live.newest_told < 2:
+    while followed.newest_told < 2:
         await asyncio.sleep(0.01)
     answer.set()
-    await live.reach(2, PATIENCE)
+    await followed.reach(2, PATIENCE)
 
 
 async def test_a_version_that_was_told_and_lost_ends_what_follows(side: Side) -> None:
@@ -192,14 +194,14 @@ async def test_a_version_that_was_told_and_lost_ends_what_follows(side: Side) ->
 
 async def test_games_whose_news_are_left_out_are_looked_after(side: Side) -> None:
     game_ids = [await side.table.create() for _ in range(5)]
-    lives = [(await side.seen(game_id)).live for game_id in game_ids]
+    games = [(await side.seen(game_id)).live for game_id in game_ids]
     for game_id in game_ids:
         side.news.forget(game_id)
         await side.table.step(game_id)
     await side.projection.level()
-    await side.live._look_at(lives)
-    for live in lives:
-        await live.reach(2, PATIENCE)
+    await side.live._look_at(games)
+    for game in games:
+        await game.reach(2, PATIENCE)
 
 
 async def commands(side: Side, game_id: str, caller: Caller) -> dict[str, int]:
@@ -292,3 +294,88 @@ async def test_those_who_wait_for_news_take_nobodys_connection(server: RedisChil
     assert set(answers) == {b"here"}
     await news.close()
     await redis.aclose()
+
+
+async def test_news_are_heard_though_another_generation_became_live_while_they_began(redis: Redis) -> None:
+    """As if that was between the question which one is live and the one for the newest news."""
+    old, new = Keys(RULES.game, 0, "1"), Keys(RULES.game, 0, "2")
+    await redis.xadd(old.news, {"g": "game", "v": "1", "r": b"a"}, "5-0")
+    await redis.xadd(old.news, {"moved": "2"})
+    news = News(RULES.game, 1, redis)
+    heard: asyncio.Queue[int] = asyncio.Queue()
+    news.listen("game", lambda version, record: heard.put_nowait(version))
+    await news.start()
+    await redis.set(live(RULES.game, 0), "2")
+    await redis.xadd(new.news, {"g": "game", "v": "2", "r": b"b"}, "6-0")
+    async with asyncio.timeout(PATIENCE):
+        assert await heard.get() == 2
+    await news.close()
+
+
+async def test_what_was_queued_is_sent_before_a_stream_ends(side: Side) -> None:
+    game_id = await side.table.create()
+    seen = await side.seen(game_id)
+    stream = side.watch(seen, None)
+    await anext(stream)
+    for _ in range(2):
+        await side.table.step(game_id)
+    await side.at_newest(seen)
+    seen.live.fail(Failure("VIEW_BEHIND", "Come again."))
+    sent = []
+    with pytest.raises(Failure) as failure:
+        while True:
+            sent.append(RULES.wire.decode_WatchViewResponse(await anext(stream)).version)
+    assert sent == [2, 3] and failure.value.metadata == {"after_version": "3"}
+
+
+class NoDeadline:
+    """The context of a call whose client waits as long as it takes."""
+
+    def time_remaining(self) -> None:
+        return None
+
+
+async def finished(side: Side) -> str:
+    game_id = await side.table.create()
+    while side.table.games[game_id].ended is None:
+        await side.table.step(game_id)
+    return game_id
+
+
+async def test_records_end_with_their_token(side: Side) -> None:
+    game_id = await finished(side)
+    service = ViewService(side.reads, Messages(RULES), WatchLimits())
+    caller = Caller("alice", frozenset({"play"}), 1e12)
+    request = RULES.wire.encode_GetRecordsRequest(RULES.wire.GetRecordsRequest(game_id))
+    records = service.get_records(request, caller, cast(Any, NoDeadline()))
+    await anext(records)
+    object.__setattr__(caller, "expires", 0.0)
+    with pytest.raises(Failure) as failure:
+        await anext(records)
+    assert failure.value.reason == "TOKEN_EXPIRED"
+
+
+@pytest.mark.parametrize("chunk", [2, 100])
+async def test_a_page_ends_by_what_it_shows(side: Side, monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    game_id = await finished(side)
+    wire = RULES.wire
+    service = ViewService(side.reads, Messages(RULES), WatchLimits())
+
+    async def page(token: str = "") -> Any:
+        asked = wire.ListEventsRequest(game_id, page_token=token)
+        answer = await service.list_events(wire.encode_ListEventsRequest(asked), ALICE, cast(Any, NoDeadline()))
+        return wire.decode_ListEventsResponse(answer)
+
+    whole = (await page()).versions
+    sizes = [len(wire.encode_ListEventsResponse(wire.ListEventsResponse((batch,), ""))) for batch in whole]
+    limit = sum(sizes[:3])
+    monkeypatch.setattr(view_service, "PAGE_BYTES", limit)
+    monkeypatch.setattr(view_service, "_CHUNK", chunk)
+    first = await page()
+    assert first.versions == whole[:4]
+    got, token = list(first.versions), first.next_page_token
+    while token:
+        following = await page(token)
+        got += following.versions
+        token = following.next_page_token
+    assert tuple(got) == tuple(whole) and len(whole) == side.table.games[game_id].version
