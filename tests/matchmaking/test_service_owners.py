@@ -27,6 +27,7 @@ from services.matchmaking.pool import snapshot
 from services.matchmaking.pool_partition import PoolPartition
 from services.matchmaking.service import MatchmakingService
 from services.matchmaking.watching import Told, Watch
+from tests.log.late_reports import LateReports
 from tests.matchmaking.hall import GAME, HOUSE
 
 TOPIC = "guildhall.matchmaking.events"
@@ -128,29 +129,6 @@ async def test_the_next_owner_folds_the_same_pool_from_events_and_from_a_stored_
         await second.pools[GAME].act(ticket("erin"))
     for partition in (first, second, third):
         await partition.finish(1.0)
-
-
-class LateReports(Faults):
-    """Everything is written at once, but while `held`, reports are awaited in vain and are then `Doubt`."""
-
-    def __init__(self) -> None:
-        self.held = False
-        self.written = asyncio.Event()
-        self.given_up = asyncio.Event()
-
-    async def append(
-        self,
-        topic: str,
-        partition: int,
-        records: Sequence[ProducerRecord],
-        write: Callable[[ProducerRecord], AppendOutcome],
-    ) -> Sequence[AppendOutcome]:
-        outcomes = [write(record) for record in records]
-        if not self.held:
-            return outcomes
-        self.written.set()
-        await self.given_up.wait()
-        return [Doubt("no report")] * len(records)
 
 
 async def test_what_the_next_owner_added_to_an_entry_in_doubt() -> None:

@@ -24,34 +24,12 @@ from guildhall.log.writer import Writer
 from tests.kernel.stage import SEED
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES, parse
+from tests.log.late_reports import LateReports
 from tests.services.hall import SEATS
 
 GAME_ID = "thegame"
 
 T = TypeVar("T")
-
-
-class LateReports(Faults):
-    """Everything is written at once, but while `held`, reports are awaited in vain and are then `Doubt`."""
-
-    def __init__(self) -> None:
-        self.held = False
-        self.written = asyncio.Event()
-        self.given_up = asyncio.Event()
-
-    async def append(
-        self,
-        topic: str,
-        partition: int,
-        records: Sequence[ProducerRecord],
-        write: Callable[[ProducerRecord], AppendOutcome],
-    ) -> Sequence[AppendOutcome]:
-        outcomes = [write(record) for record in records]
-        if not self.held:
-            return outcomes
-        self.written.set()
-        await self.given_up.wait()
-        return [Doubt("no report")] * len(records)
 
 
 async def owner(broker: MemoryBroker, instance: str, faults: Faults | None = None) -> Partition:
