@@ -35,6 +35,9 @@ from services.matchmaking.pool import Mark, Pool, restore, snapshot
 MAX_WAITING = 4096
 """Requests that may wait for one pool's next entry."""
 
+MAX_READING = 4096
+"""Requests that may wait at once to read a pool."""
+
 GROUP = 128
 """Commands of one entry: so many are judged in a few milliseconds, in which nobody else is answered."""
 
@@ -177,6 +180,7 @@ class HostedPool:
         self._hash = b""
         self._accepted = Accepted()
         self._folds = 0
+        self._reading = 0
         self._waiting: deque[Asked] = deque()
         self._reads: list[tuple[Callable[[], None], asyncio.Future[None]]] = []
         self._in_flight: Group | None = None
@@ -202,8 +206,14 @@ class HostedPool:
     async def read(self, what: Callable[[Pool], T]) -> T:
         """What there is to read; it reflects every record that was in the log when this was called. Raises Failure."""
         self.check()
-        await self.confirm()
-        return await self.at_rest(lambda: what(self._pool))
+        if self._reading >= MAX_READING:
+            raise Failure("GAME_BUSY", "Too many requests wait for this game; ask again.")
+        self._reading += 1
+        try:
+            await self.confirm()
+            return await self.at_rest(lambda: what(self._pool))
+        finally:
+            self._reading -= 1
 
     def count(self, shelf: str) -> int:
         """How many there are, give or take what is in flight: for metrics."""

@@ -1,7 +1,7 @@
 """The pool of one game: who waits, sits, is offered a game or plays, and how well everybody plays.
 
 Plain data on shelves, each changed by one door, `Shelf.put`, which keeps what is derived from it (who is where, what is
-due, the standings) and a journal that can be rolled back. Nothing depends on the order of a shelf, so a pool is the
+due) and a journal that can be rolled back. Nothing depends on the order of a shelf, so a pool is the
 same whether it was folded, restored or rolled back.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from guildhall.matchmaking.v1.structs import BotFill, GameTerms, RatingChange, Seating, TableSeat, TicketOutcome
+from guildhall.matchmaking.v1.structs import BotFill, GameTerms, Seating, TableSeat, TicketOutcome
 from services.matchmaking.house import SECOND, HouseRules, is_bot
 from services.matchmaking.widening import REACH_STEPS_MS, later_sizes_ms
 
@@ -25,9 +25,6 @@ V = TypeVar("V")
 
 MOST_ENDED = 8
 """Tickets that ended of which a subject is told: the newest."""
-
-MIN_GAMES = 10
-"""Rated games before a subject stands on the leaderboard."""
 
 
 class Ticket(Struct, frozen=True, gc=False):
@@ -89,6 +86,11 @@ class Table(Struct, frozen=True, gc=False):
     offer_id: str = ""
 
     @property
+    def place(self) -> tuple[int, str]:
+        """Among the tables: the least is the oldest."""
+        return self.created_ms, self.table_id
+
+    @property
     def people(self) -> list[str]:
         """Who sits there, by seat; no bots."""
         return [seat.subject for seat in self.seats if seat.subject]
@@ -135,13 +137,6 @@ class Rating(Struct, frozen=True, gc=False):
     sigma: int
     games: int = 0
     wins: int = 0
-    history: tuple[RatingChange, ...] = ()
-    """The newest games, the newest last."""
-
-    @property
-    def ordinal(self) -> int:
-        """What the leaderboard goes by."""
-        return self.mu - 3 * self.sigma
 
 
 class State(Struct, array_like=True):
@@ -179,7 +174,6 @@ def _schema() -> str:
             Rating,
             GameTerms,
             BotFill,
-            RatingChange,
             TableSeat,
         )
     ]
@@ -247,7 +241,7 @@ class Pool:
         self.tables: Shelf[str, Table] = Shelf(self._journal, self._table_moved)
         self.offers: Shelf[str, Offer] = Shelf(self._journal, self._offer_moved)
         self.games: Shelf[str, Game] = Shelf(self._journal, self._game_moved)
-        self.ratings: Shelf[str, Rating] = Shelf(self._journal, self._rating_moved)
+        self.ratings: Shelf[str, Rating] = Shelf(self._journal, lambda old, new: None)
         self.positions: Shelf[int, tuple[int, int]] = Shelf(self._journal, lambda old, new: None)
         # Derived.
         self.ticket_of: dict[str, str] = {}
@@ -261,8 +255,8 @@ class Pool:
         """Offers that are accepted, by the id of their game."""
         self.waiting: dict[str, dict[str, None]] = {}
         """Tickets without an offer, by their terms."""
-        self.standings: list[tuple[int, str]] = []
-        """(-ordinal, subject) of everybody on the leaderboard, the best first."""
+        self.public_tables: list[tuple[int, str]] = []
+        """(created_ms, table id) of every table without a code, the oldest first."""
         self.timers: list[Timer] = []
         self.forgetting_ms: int | None = None
         """When to look for what may be forgotten."""
@@ -337,12 +331,16 @@ class Pool:
         if old is not None:
             self.touched.update(old.people)
             self.table_codes.pop(old.code, None)
+            if not old.code:
+                del self.public_tables[bisect_left(self.public_tables, old.place)]
             for subject in old.people:
                 self.table_of.pop(subject, None)
         if new is not None:
             self.touched.update(new.people)
             if new.code:
                 self.table_codes[new.code] = new.table_id
+            else:
+                insort(self.public_tables, new.place)
             for subject in new.people:
                 self.table_of[subject] = new.table_id
             self.set_timer(new.touched_ms + self.house.idle_ms, "table", new.table_id)
@@ -362,12 +360,6 @@ class Pool:
         _relist(self.games_of, old, new, lambda game: game.game_id)
         for each in (old, new):
             self.touched.update(() if each is None else each.subjects)
-
-    def _rating_moved(self, old: Rating | None, new: Rating | None) -> None:
-        if old is not None and old.games >= MIN_GAMES:
-            del self.standings[bisect_left(self.standings, (-old.ordinal, old.subject))]
-        if new is not None and new.games >= MIN_GAMES:
-            insort(self.standings, (-new.ordinal, new.subject))
 
     # --- time
 

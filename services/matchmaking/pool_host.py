@@ -60,10 +60,14 @@ class PoolHost:
                 return partition.pools[game].count(what)
         return 0
 
-    def pool(self, game: str) -> HostedPool:
-        """The game's pool. Raises Failure INVALID_GAME, and Elsewhere where another instance serves it."""
+    def check(self, game: str) -> None:
+        """Raises Failure INVALID_GAME."""
         if game not in self.games:
             raise Failure("INVALID_GAME", "This hall has no such game.", field="game")
+
+    def pool(self, game: str) -> HostedPool:
+        """The game's pool. Raises Failure INVALID_GAME, and Elsewhere where another instance serves it."""
+        self.check(game)
         return self.holdings.partition(partition_of(game, self.partitions)).pools[game]
 
     async def _fold(self, number: int, claimed: Claimed) -> PoolPartition:

@@ -1,6 +1,8 @@
 """Matchmaking as a process of the hall houses it (`host.hall.Housed`)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from redis.asyncio import Redis
 
 from guildhall.host.hall import Foundation
 from services.matchmaking.creating import Creator
@@ -15,7 +17,10 @@ from services.matchmaking.service import MATCHMAKING_SERVICE, MatchmakingService
 class Matchmaking:
     """The pools of these games, and everything that serves them."""
 
-    def __init__(self, games: Sequence[HouseRules], foundation: Foundation) -> None:
+    def __init__(
+        self, games: Sequence[HouseRules], foundation: Foundation, open_redis: Callable[[], Redis] | None = None
+    ) -> None:
+        """`open_redis` connects to the read models; without it ratings cannot be read here."""
         self._creator = Creator(foundation.owners, HallToken(foundation.key))
         results = Results(foundation.log)
         self.host = PoolHost(
@@ -27,7 +32,7 @@ class Matchmaking:
             foundation.on_change,
         )
         self.service = MATCHMAKING_SERVICE
-        self.servicer = MatchmakingService(self.host, PageTokens(foundation.key))
+        self.servicer = MatchmakingService(self.host, PageTokens(foundation.key), open_redis)
         self.holdings = self.host.holdings
 
     @property
@@ -44,5 +49,6 @@ class Matchmaking:
         self.servicer.close()
 
     async def stop(self) -> None:
-        """End the connections to the rules services."""
+        """End the connections to the rules services and to Redis."""
         await self._creator.close()
+        await self.servicer.stop()

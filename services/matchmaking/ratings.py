@@ -16,8 +16,6 @@ from services.matchmaking.house import is_bot
 from services.matchmaking.pool import Game, Pool, Rating
 
 MICROS = 1_000_000
-HISTORY = 10
-"""Games of its history that a rating keeps; the log has all."""
 
 _MODEL = PlackettLuce()
 _COUNTS = (EndReason.FINISHED, EndReason.RESIGNED)
@@ -74,5 +72,4 @@ def after(rating: Rating | None, subject: str, change: RatingChange) -> Rating:
         sigma=change.sigma_micros,
         games=rating.games + 1,
         wins=rating.wins + (change.rank == 1),
-        history=(*rating.history, change)[-HISTORY:],
     )

@@ -1,13 +1,14 @@
 """MatchmakingService: every request becomes a command or a read of the game's pool."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, TypeVar
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from msgspec.structs import replace
+from redis.asyncio import Redis
 
 from guildhall.host.failures import outcome_unknown, refused, shutting_down
 from guildhall.host.messages import parse, required
@@ -16,7 +17,7 @@ from guildhall.kernel.decide import check_command_id
 from guildhall.kernel.refusal import Refusal
 from guildhall.matchmaking.v1 import matchmaking_service_pb2
 from guildhall.matchmaking.v1 import structs as wire
-from guildhall.rpc.deadlines import LONGEST_WAIT
+from guildhall.rpc.deadlines import LONGEST_WAIT, patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.limits import Limits, Meter
@@ -30,6 +31,7 @@ from services.matchmaking.house import HouseRules
 from services.matchmaking.page_tokens import PageTokens, page_size
 from services.matchmaking.pool import Pool
 from services.matchmaking.pool_host import PoolHost
+from services.matchmaking.rating_reads import RatingReads
 from services.matchmaking.watching import Told, Watch
 
 MATCHMAKING_SERVICE: ServiceDescriptor = matchmaking_service_pb2.DESCRIPTOR.services_by_name["MatchmakingService"]
@@ -40,8 +42,10 @@ T = TypeVar("T")
 class MatchmakingService:
     """Methods take and give bytes, as `rpc.server.handlers` calls them."""
 
-    def __init__(self, host: PoolHost, tokens: PageTokens) -> None:
+    def __init__(self, host: PoolHost, tokens: PageTokens, open_redis: Callable[[], Redis] | None = None) -> None:
+        """`open_redis` is called when ratings are asked for first; without one they cannot be read here."""
         self._host = host
+        self._ratings = RatingReads(lambda: host.store.events, open_redis)
         self._tokens = tokens
         self._guesses = Guesses()
         self._writes: dict[str, Meter] = {}
@@ -53,6 +57,10 @@ class MatchmakingService:
         self._closing = True
         for watch in self._watching:
             watch.end(shutting_down())
+
+    async def stop(self) -> None:
+        """End the connections to Redis."""
+        await self._ratings.close()
 
     # --- the queue
 
@@ -132,13 +140,10 @@ class MatchmakingService:
         hosted = self._pool(asked.game, caller)
         size = page_size(asked.page_size)
         listing = f"tables {asked.game}"
-        after = self._tokens.opened(listing, caller.subject, asked.page_token)
-        tables = await hosted.read(states.public_tables)
-        begin = next((n for n, table in enumerate(tables) if _key(table) > after), len(tables))
-        page = tables[begin : begin + size]
-        more = begin + size < len(tables)
-        token = self._tokens.sealed(listing, caller.subject, _key(page[-1]) if more else "")
-        return wire.encode_ListTablesResponse(wire.ListTablesResponse(tuple(page), token))
+        after = _place(self._tokens.opened(listing, caller.subject, asked.page_token))
+        page = await hosted.read(lambda pool: states.public_tables(pool, after, size + 1))
+        token = self._tokens.sealed(listing, caller.subject, _key(page[size - 1]) if len(page) > size else "")
+        return wire.encode_ListTablesResponse(wire.ListTablesResponse(tuple(page[:size]), token))
 
     # --- offers
 
@@ -172,17 +177,28 @@ class MatchmakingService:
 
     async def get_rating(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = parse(wire.decode_GetRatingRequest, request)
-        hosted = self._pool(asked.game, caller)
-        answer = await hosted.read(lambda pool: states.rating_of(pool, asked.subject or caller.subject))
-        return wire.encode_GetRatingResponse(answer)
+        self._check(asked.game, caller)
+        subject = asked.subject or caller.subject
+        return wire.encode_GetRatingResponse(await self._ratings.rating(asked.game, subject, patience(context)))
+
+    async def list_rating_history(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = parse(wire.decode_ListRatingHistoryRequest, request)
+        self._check(asked.game, caller)
+        size = page_size(asked.page_size)
+        subject = asked.subject or caller.subject
+        listing = f"history {asked.game} {subject}"
+        newest = int(self._tokens.opened(listing, caller.subject, asked.page_token) or "0") or None
+        page, left = await self._ratings.history(asked.game, subject, newest, size, patience(context))
+        token = self._tokens.sealed(listing, caller.subject, str(left) if left else "")
+        return wire.encode_ListRatingHistoryResponse(wire.ListRatingHistoryResponse(tuple(page), token))
 
     async def list_leaderboard(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = parse(wire.decode_ListLeaderboardRequest, request)
-        hosted = self._pool(asked.game, caller)
+        self._check(asked.game, caller)
         size = page_size(asked.page_size)
         listing = f"leaderboard {asked.game}"
         first = int(self._tokens.opened(listing, caller.subject, asked.page_token) or "0")
-        page = await hosted.read(lambda pool: states.leaderboard(pool, first, size + 1))
+        page = await self._ratings.leaderboard(asked.game, first, size + 1, patience(context))
         token = self._tokens.sealed(listing, caller.subject, str(first + size) if len(page) > size else "")
         answer = wire.ListLeaderboardResponse(tuple(page[:size]), first + 1, token)
         return wire.encode_ListLeaderboardResponse(answer)
@@ -191,12 +207,20 @@ class MatchmakingService:
 
     def _pool(self, game: str, caller: Caller) -> HostedPool:
         """The pool, served here. Raises Failure MISSING_SCOPE, INVALID_GAME, SHUTTING_DOWN; Elsewhere."""
+        self._let_in(game, caller)
+        return self._host.pool(game)
+
+    def _check(self, game: str, caller: Caller) -> None:
+        """The same of a pool that may be served anywhere. Raises Failure MISSING_SCOPE, INVALID_GAME, SHUTTING_DOWN."""
+        self._let_in(game, caller)
+        self._host.check(game)
+
+    def _let_in(self, game: str, caller: Caller) -> None:
         if self._closing:
             raise shutting_down()
         caller.require("play")
         if not game:
             raise required("game", "The game is missing.")
-        return self._host.pool(game)
 
     async def _write(self, method: str, request: bytes, caller: Caller) -> Any:
         """Have the request accepted; as it was parsed. Raises Failure."""
@@ -255,8 +279,13 @@ _NO_TICKET = Told(b"no such ticket", last=True)
 
 
 def _key(table: wire.Table) -> str:
-    """Sorts as the list of tables is sorted."""
-    return f"{table.created_ms:020d}.{table.table_id}"
+    """The table's place in the list of tables."""
+    return f"{table.created_ms}.{table.table_id}"
+
+
+def _place(key: str) -> tuple[int, str] | None:
+    created_ms, _, table_id = key.partition(".")
+    return (int(created_ms), table_id) if key else None
 
 
 def _created(asked: Any, caller: Caller) -> str:

@@ -1,13 +1,12 @@
-"""What is told: a subject's State, public tables, the leaderboard. Read from a settled pool."""
+"""What is told: a subject's State, and public tables. Read from a settled pool."""
 
-from bisect import bisect_left
+from bisect import bisect_right
 
 from guildhall.kernel.luck import commitment
 from guildhall.matchmaking.v1 import structs as told
-from guildhall.matchmaking.v1.structs import GetRatingResponse, State, WatchTicketResponse
-from services.matchmaking import ratings
+from guildhall.matchmaking.v1.structs import State, WatchTicketResponse
 from services.matchmaking.house import is_bot
-from services.matchmaking.pool import MIN_GAMES, Ended, Game, Offer, Party, Pool, Rating, Table, Ticket
+from services.matchmaking.pool import Ended, Game, Offer, Party, Pool, Table, Ticket
 
 
 def state_of(pool: Pool, subject: str) -> State:
@@ -49,29 +48,10 @@ def ticket_of(pool: Pool, subject: str, ticket_id: str) -> WatchTicketResponse |
     return None
 
 
-def public_tables(pool: Pool) -> list[told.Table]:
-    """Oldest first."""
-    tables = [table for table in pool.tables.values() if not table.code]
-    tables.sort(key=lambda table: (table.created_ms, table.table_id))
-    return [_table(pool, table) for table in tables]
-
-
-def rating_of(pool: Pool, subject: str) -> GetRatingResponse:
-    """A subject's rating, its place among those with enough games, and its newest games."""
-    rating = ratings.rating_of(pool, subject)
-    return GetRatingResponse(_rating(rating), place(pool, rating), tuple(reversed(rating.history)))
-
-
-def place(pool: Pool, rating: Rating) -> int:
-    """From 1; equal ordinals share a place. 0: too few games."""
-    if rating.games < MIN_GAMES:
-        return 0
-    return 1 + bisect_left(pool.standings, (-rating.ordinal, ""))
-
-
-def leaderboard(pool: Pool, first: int, size: int) -> list[told.Rating]:
-    """The ratings from the `first` (0 is the best) on, at most `size`."""
-    return [_rating(pool.ratings[subject]) for _, subject in pool.standings[first : first + size]]
+def public_tables(pool: Pool, after: tuple[int, str] | None, size: int) -> list[told.Table]:
+    """At most so many, the oldest first, behind the one of that time of creation and id."""
+    begin = 0 if after is None else bisect_right(pool.public_tables, after)
+    return [_table(pool, pool.tables[table_id]) for _, table_id in pool.public_tables[begin : begin + size]]
 
 
 def _ticket(pool: Pool, ticket: Ticket) -> told.Ticket:
@@ -126,7 +106,3 @@ def _offer(pool: Pool, offer: Offer, subject: str) -> told.Offer:
 
 def _game(game: Game, subject: str) -> told.GameSeat:
     return told.GameSeat(game.game_id, game.subjects.index(subject), game.subjects, game.started_ms, game.seed)
-
-
-def _rating(rating: Rating) -> told.Rating:
-    return told.Rating(rating.subject, rating.mu, rating.sigma, rating.games, rating.wins, rating.ordinal)

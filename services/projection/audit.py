@@ -44,6 +44,8 @@ class Audited:
     """What was found in one partition."""
 
     partition: int
+    of: str = "game"
+    """What it was that was audited, in a word."""
     games: int = 0
     behind: int = 0
     """Records that the models lack."""

@@ -9,6 +9,7 @@ import hashlib
 import random
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Protocol
 
 from redis.exceptions import RedisError
 
@@ -44,12 +45,26 @@ class NewerModels(RuntimeError):
     """The models have a format that this program does not know yet: it leaves them alone."""
 
 
-class PartitionProjection:
-    """Folds on from the models' position. `building`: a generation that is not read yet."""
+class Projected(Protocol):
+    """What has a log of its own that is folded into models: a game, by its rules, or matchmaking."""
+
+    @property
+    def game(self) -> str:
+        """Its name in topics and keys."""
+        ...
+
+
+class ModelsOfPartition:
+    """Folds on from the models' position. `building`: a generation that is not read yet.
+
+    What the records are and what is made of them is a subclass's.
+    """
+
+    rules: Projected
 
     def __init__(
         self,
-        rules: Rules,
+        rules: Projected,
         topic: EventsTopic,
         partition: int,
         models: Models,
@@ -60,16 +75,33 @@ class PartitionProjection:
         self.topic = topic
         self.partition = partition
         self.models = models
-        self.messages = Messages(rules)
         self.building = generation is not None
         self.keys = Keys(rules.game, partition, generation or FIRST_GENERATION)
         self.fold = FoldState()
         self.mended = 0
         self.position = b""
         """The stored position, as it is in Redis."""
-        self.games: OrderedDict[str, FoldedGame] = OrderedDict()
-        self._tried: dict[str, int] = {}
-        """Of stopped games the newest version with which they were folded again."""
+
+    def _begin(self) -> None:
+        """Nothing is in memory: the fold begins at the models' position."""
+        raise NotImplementedError
+
+    async def _take_up(self) -> bool:
+        """Set right what may go on by now; False if the models were moved by somebody else meanwhile.
+
+        Raises RedisError, `LogUnavailable`.
+        """
+        raise NotImplementedError
+
+    async def _changes(self, found: Sequence[Record]) -> Changes:
+        """Fold the records that come next, and what that changes. Raises RedisError."""
+        raise NotImplementedError
+
+    async def _applied(self) -> bool:
+        """The changes are made; False if the models were moved by somebody else since. Raises RedisError,
+        `LogUnavailable`.
+        """
+        raise NotImplementedError
 
     async def run(self, tail: Tail) -> None:
         """Fold until cancelled. Errors of log and Redis are waited out; `LogUnreadable` is raised."""
@@ -78,7 +110,7 @@ class PartitionProjection:
         while not cancelled():
             try:
                 if not loaded:
-                    loaded = await self.load() and await refold_stopped(self, self._tried)
+                    loaded = await self.load() and await self._take_up()
                 found = await self._next(tail) if loaded else ()
                 if not loaded or not (await self.advance(found) if found else await self._still_there()):
                     # Another projection is at work here. It goes on; this one takes over when that one stands still.
@@ -134,7 +166,7 @@ class PartitionProjection:
             progress = Progress(records.FORMAT, BEGINNING.next_offset, BEGINNING.newest_claim)
         self.fold = FoldState(progress.next_offset, progress.newest_claim, None, {}, dict(progress.damaged))
         self.mended = progress.mended
-        self.games = OrderedDict()
+        self._begin()
         return True
 
     async def _same_log(self, progress: Progress) -> bool:
@@ -160,21 +192,7 @@ class PartitionProjection:
         return True
 
     async def _batch(self, found: Sequence[Record]) -> bool:
-        await self._remember({record.key for record in found} - {CLAIM_KEY})
-        changes = Changes(self.keys)
-        touched: dict[str, FoldedGame] = {}
-        for record in found:
-            verdict = fold(self.fold, record)
-            match verdict:
-                case Effective():
-                    game = self.games[verdict.aggregate_id]
-                    game.take(changes, verdict.offset, verdict.entry)
-                    touched[verdict.aggregate_id] = game
-                case Damaged() if verdict.key != CLAIM_KEY and verdict.key in self.games:
-                    game = self.games[verdict.key]
-                    game.damaged(changes, verdict.offset, verdict.reason)
-                    touched[verdict.key] = game
-        await write(self.models.redis, changes, touched.values())
+        changes = await self._changes(found)
         position = records.encode(
             Progress(
                 records.FORMAT,
@@ -191,7 +209,65 @@ class PartitionProjection:
             return False
         self.position = position
         metrics.PROJECTED.labels(self.rules.game).inc(len(found))
-        for name, game in touched.items():
+        return await self._applied()
+
+    async def _stand_by(self) -> None:
+        """Returns when it seems that nobody else is at work: the models are behind, or have not moved for a while."""
+        before = b"not looked yet"
+        ours = progress_of(self.position)
+        if await self.stored_offset() <= (ours.next_offset if ours is not None else 0):
+            return
+        while not cancelled():
+            now = await self.models.redis.get(self.keys.position) or b""
+            generation = await self.models.generation(self.rules.game, self.partition)
+            if now == before or generation != self.keys.generation:
+                return
+            before = records.raw(now)
+            await asyncio.sleep(random.uniform(_STANDBY_SECONDS, 2 * _STANDBY_SECONDS))
+
+
+class PartitionProjection(ModelsOfPartition):
+    """The games of a partition."""
+
+    rules: Rules
+
+    def __init__(
+        self, rules: Rules, topic: EventsTopic, partition: int, models: Models, *, generation: str | None = None
+    ) -> None:
+        super().__init__(rules, topic, partition, models, generation=generation)
+        self.messages = Messages(rules)
+        self.games: OrderedDict[str, FoldedGame] = OrderedDict()
+        self._touched: dict[str, FoldedGame] = {}
+        """Games of the batch."""
+        self._tried: dict[str, int] = {}
+        """Of stopped games the newest version with which they were folded again."""
+
+    def _begin(self) -> None:
+        self.games = OrderedDict()
+
+    async def _take_up(self) -> bool:
+        return await refold_stopped(self, self._tried)
+
+    async def _changes(self, found: Sequence[Record]) -> Changes:
+        await self._remember({record.key for record in found} - {CLAIM_KEY})
+        changes = Changes(self.keys)
+        touched = self._touched = {}
+        for record in found:
+            verdict = fold(self.fold, record)
+            match verdict:
+                case Effective():
+                    game = self.games[verdict.aggregate_id]
+                    game.take(changes, verdict.offset, verdict.entry)
+                    touched[verdict.aggregate_id] = game
+                case Damaged() if verdict.key != CLAIM_KEY and verdict.key in self.games:
+                    game = self.games[verdict.key]
+                    game.damaged(changes, verdict.offset, verdict.reason)
+                    touched[verdict.key] = game
+        await write(self.models.redis, changes, touched.values())
+        return changes
+
+    async def _applied(self) -> bool:
+        for name, game in self._touched.items():
             if game.to_refold:
                 del self.games[name]
                 self.fold.seqs.pop(name, None)
@@ -214,20 +290,6 @@ class PartitionProjection:
         while len(self.games) > REMEMBERED:
             name, _ = self.games.popitem(last=False)
             self.fold.seqs.pop(name, None)
-
-    async def _stand_by(self) -> None:
-        """Returns when it seems that nobody else is at work: the models are behind, or have not moved for a while."""
-        before = b"not looked yet"
-        ours = progress_of(self.position)
-        if await self.stored_offset() <= (ours.next_offset if ours is not None else 0):
-            return
-        while not cancelled():
-            now = await self.models.redis.get(self.keys.position) or b""
-            generation = await self.models.generation(self.rules.game, self.partition)
-            if now == before or generation != self.keys.generation:
-                return
-            before = records.raw(now)
-            await asyncio.sleep(random.uniform(_STANDBY_SECONDS, 2 * _STANDBY_SECONDS))
 
 
 def _step(found: Sequence[Record], begin: int) -> Sequence[Record]:

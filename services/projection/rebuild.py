@@ -18,7 +18,15 @@ from guildhall.log.port import EventsTopic, Tail
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes, Models, Outcome
 from guildhall.readmodel.keys import Keys
-from services.projection.partition import BATCH_RECORDS, PartitionProjection, not_newer, progress_of
+from services.projection.partition import (
+    BATCH_RECORDS,
+    ModelsOfPartition,
+    PartitionProjection,
+    Projected,
+    not_newer,
+    progress_of,
+)
+from services.projection.pools import PoolsOfPartition
 from services.projection.whole_game import differences, read
 
 GRACE_SECONDS = 10.0
@@ -27,6 +35,8 @@ _READ_SECONDS = 30.0
 _AT_ONCE = 20
 _SWITCHES = 100
 _GAME_KINDS = ("state", "states", "feed", "offsets", "summary")
+_POOL_KINDS = ("stood", "unfolded")
+_HASHES = ("standings", "ratings", "history")
 _OWN_KINDS = ("position", "news", "stopped")
 """Kinds of keys that are compared game by game, or not at all; every other is a list or the standings."""
 
@@ -56,7 +66,7 @@ class Rebuilt:
 
 
 async def rebuild(
-    rules: Rules, topic: EventsTopic, tail: Tail, partition: int, models: Models, *, force: bool = False
+    rules: Projected, topic: EventsTopic, tail: Tail, partition: int, models: Models, *, force: bool = False
 ) -> Rebuilt:
     """Build the partition's next generation and make it live. Not switched where it stops games that the live one does
     not, unless by `force`: then this program does not know what a newer one has written.
@@ -69,7 +79,7 @@ async def rebuild(
     not_newer(progress_of(records.raw(await models.redis.get(live.position) or b"")))
     await _sweep(models, live)
     following = Keys(rules.game, partition, str(int(live.generation) + 1))
-    building = _Building(PartitionProjection(rules, topic, partition, models, generation=following.generation), tail)
+    building = _Building(_begun(rules, topic, partition, models, following.generation), tail)
     if not await building.projection.load():
         raise Contended(f"another rebuild of {rules.game}, partition {partition}, has begun")
     done = Rebuilt(partition, live, following)
@@ -91,6 +101,12 @@ async def rebuild(
         raise Contended(f"{rules.game}, partition {partition}: the live models are always ahead")
     done.records, done.seconds = building.offset, time.monotonic() - began
     return done
+
+
+def _begun(rules: Projected, topic: EventsTopic, partition: int, models: Models, generation: str) -> ModelsOfPartition:
+    if isinstance(rules, Rules):
+        return PartitionProjection(rules, topic, partition, models, generation=generation)
+    return PoolsOfPartition(topic, partition, models, generation=generation)
 
 
 async def remove_old(models: Models, done: Rebuilt, grace: float = GRACE_SECONDS) -> None:
@@ -115,7 +131,7 @@ async def _remove(models: Models, keys: Keys) -> bool:
 class _Building:
     """The generation that is being built, brought to just the position that is asked for."""
 
-    def __init__(self, projection: PartitionProjection, tail: Tail) -> None:
+    def __init__(self, projection: ModelsOfPartition, tail: Tail) -> None:
         self.projection = projection
         self._tail = tail
 
@@ -198,9 +214,10 @@ async def games_of(models: Models, keys: Keys) -> set[str]:
 
 
 async def _lists(models: Models, keys: Keys) -> set[str]:
-    """What is no model of one game: lists, and the standings."""
+    """What is no model of one game: lists, standings, ratings."""
     names = {name async for name in models.named(f"{keys.base}:")}
-    return {name for name in names if name.split(":")[0] not in _GAME_KINDS and name not in _OWN_KINDS}
+    kinds = (*_GAME_KINDS, *_POOL_KINDS)
+    return {name for name in names if name.split(":")[0] not in kinds and name not in _OWN_KINDS}
 
 
 async def _read_lists(redis: Redis, keys: Keys, names: Sequence[str]) -> tuple[bytes, list[Any]]:
@@ -208,7 +225,7 @@ async def _read_lists(redis: Redis, keys: Keys, names: Sequence[str]) -> tuple[b
         at_once.get(keys.position)
         for name in names:
             key = f"{keys.base}:{name}"
-            at_once.hgetall(key) if key == keys.standings else at_once.zrange(key, 0, -1, withscores=True)
+            at_once.hgetall(key) if name.split(":")[0] in _HASHES else at_once.zrange(key, 0, -1, withscores=True)
         position, *values = await at_once.execute()
     return position or b"", values
 

@@ -11,12 +11,13 @@ from redis.exceptions import RedisError
 from guildhall.host import packs
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogUnavailable
-from guildhall.log.port import Log, Tail
+from guildhall.log.port import EventsTopic, Log, Tail
 from guildhall.log.recovery import open_store
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.connection import cancelled
 from guildhall.telemetry import logs, metrics
-from services.projection.partition import PartitionProjection
+from services.projection.partition import ModelsOfPartition, PartitionProjection
+from services.projection.pools import POOLS, PoolsOfPartition
 
 _MEASURE_SECONDS = 2.0
 _LEVEL_SECONDS = 0.01
@@ -27,9 +28,11 @@ _log = logs.get("projection")
 class Projection:
     """Runs until it is closed. Several may run: one works on a partition, the others stand by."""
 
-    def __init__(self, games: Sequence[Rules], log: Log, redis: Redis) -> None:
-        self.partitions: list[PartitionProjection] = []
+    def __init__(self, games: Sequence[Rules], log: Log, redis: Redis, pools: bool = False) -> None:
+        """`pools`: of matchmaking too."""
+        self.partitions: list[ModelsOfPartition] = []
         self._games = games
+        self._pools = pools
         self._log = log
         self._models = Models(redis)
         self._tails: list[Tail] = []
@@ -43,12 +46,19 @@ class Projection:
             _log.warning("Redis drops read models when it is full: set maxmemory-policy to noeviction")
         for rules in self._games:
             topic = (await open_store(self._log, rules.game)).events
-            tail = topic.tail()
-            self._tails.append(tail)
             made = [PartitionProjection(rules, topic, number, self._models) for number in range(topic.partitions)]
-            self.partitions += made
-            self._tasks += [asyncio.create_task(projection.run(tail)) for projection in made]
-            self._tasks.append(asyncio.create_task(_measure(rules.game, made)))
+            self._run(rules.game, topic, made)
+        if self._pools:
+            topic = (await open_store(self._log, POOLS.game)).events
+            pools = [PoolsOfPartition(topic, number, self._models) for number in range(topic.partitions)]
+            self._run(POOLS.game, topic, pools)
+
+    def _run(self, game: str, topic: EventsTopic, made: Sequence[ModelsOfPartition]) -> None:
+        tail = topic.tail()
+        self._tails.append(tail)
+        self.partitions += made
+        self._tasks += [asyncio.create_task(projection.run(tail)) for projection in made]
+        self._tasks.append(asyncio.create_task(_measure(game, made)))
 
     async def level(self) -> None:
         """Returns when the models have what was in the log when this was asked, whoever brought them there.
@@ -57,7 +67,7 @@ class Projection:
         """
         await asyncio.gather(*(self._level(partition) for partition in self.partitions))
 
-    async def _level(self, partition: PartitionProjection) -> None:
+    async def _level(self, partition: ModelsOfPartition) -> None:
         end: int | None = None
         while True:
             with contextlib.suppress(LogUnavailable, RedisError, OSError):
@@ -82,7 +92,7 @@ class Projection:
             await tail.close()
 
 
-async def _measure(game: str, partitions: Sequence[PartitionProjection]) -> None:
+async def _measure(game: str, partitions: Sequence[ModelsOfPartition]) -> None:
     level = time.monotonic()
     while not cancelled():
         with contextlib.suppress(LogUnavailable, RedisError, OSError):
@@ -93,7 +103,7 @@ async def _measure(game: str, partitions: Sequence[PartitionProjection]) -> None
         await asyncio.sleep(_MEASURE_SECONDS)
 
 
-async def lag(partitions: Sequence[PartitionProjection]) -> int:
+async def lag(partitions: Sequence[ModelsOfPartition]) -> int:
     """Records that the models lack, whoever keeps them. Raises RedisError, `LogUnavailable`."""
     # The log's end last: what the models have is in it.
     stored = [await partition.stored_offset() for partition in partitions]

@@ -3,7 +3,6 @@
 import time
 from dataclasses import dataclass, field
 
-from guildhall.kernel.rules import Rules
 from guildhall.kernel.v1.structs import decode_Record
 from guildhall.log.errors import BadValue
 from guildhall.log.port import Entry, EventsTopic
@@ -12,7 +11,7 @@ from guildhall.readmodel import records
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import Stopped
-from services.projection.partition import progress_of
+from services.projection.partition import Projected, progress_of
 
 _LOOKED_AT = 100
 
@@ -37,7 +36,7 @@ class Status:
         return max(0, self.end - (self.offset or 0))
 
 
-async def status(rules: Rules, topic: EventsTopic, partition: int, models: Models) -> Status:
+async def status(rules: Projected, topic: EventsTopic, partition: int, models: Models) -> Status:
     """Raises RedisError, `LogError`."""
     # The log's end last: what the models have is in it.
     keys = Keys(rules.game, partition, await models.generation(rules.game, partition))

@@ -1,14 +1,16 @@
 """A real hall of the tiny game with matchmaking in this process, and clients of it."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import grpc
+from redis.asyncio import Redis
 
+from guildhall.cli.read_side import REDIS_DIRECTORY, OneMachine
 from guildhall.host.hall import Foundation, Hall
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.identity import existing_key, mint
@@ -22,11 +24,11 @@ GAME = RULES.game
 SERVICE = "guildhall.matchmaking.v1.MatchmakingService"
 
 
-def housing(house: HouseRules = HOUSE) -> dict[str, Any]:
+def housing(house: HouseRules = HOUSE, open_redis: Callable[[], Redis] | None = None) -> dict[str, Any]:
     """What a hall's configuration says of matchmaking."""
 
     def housed(foundation: Foundation) -> Matchmaking:
-        return Matchmaking([house], foundation)
+        return Matchmaking([house], foundation, open_redis)
 
     return {"housed": housed}
 
@@ -34,7 +36,9 @@ def housing(house: HouseRules = HOUSE) -> dict[str, Any]:
 @asynccontextmanager
 async def hall(data: Path, house: HouseRules | None = None, **changes: Any) -> AsyncIterator[Hall]:
     """A running hall; `house` says otherwise what matchmaking is like."""
-    async with games.hall(data, **housing(house or HOUSE), **changes) as running:
+    machine = OneMachine([RULES], data / REDIS_DIRECTORY, pools=True)
+    changes = {"beside": lambda: machine, **housing(house or HOUSE, machine.client), **changes}
+    async with games.hall(data, **changes) as running:
         yield running
 
 

@@ -155,7 +155,7 @@ def derived(pool: Pool) -> list[Any]:
         pool.games_of,
         pool.starting,
         waiting,
-        pool.standings,
+        pool.public_tables,
     ]
 
 

@@ -126,6 +126,8 @@ async def test_a_result_is_taken_in_once_and_rates_both(tmp_path: Path) -> None:
         assert before[0].mu_micros < before[1].mu_micros
         history = (await bob.read("GetRating", subject="alice")).history
         assert [(change.game_id, change.rank, change.seats) for change in history] == [(game.game_id, 2, 2)]
+        whole = await bob.read("ListRatingHistory", subject="alice")
+        assert (whole.changes, whole.next_page_token) == (history, "")
     async with hall(tmp_path) as running, players(running, "alice", "bob", "carol", "dave") as (alice, bob, *others):
         # Again from the log: the same, once, also when its readers go on.
         game = await in_game(*others)

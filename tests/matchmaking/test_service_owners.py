@@ -19,6 +19,7 @@ from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
+from services.matchmaking import hosted_pool
 from services.matchmaking.accepted import EXPIRED_MS, REMEMBERED_MS, Accepted, payload_hash
 from services.matchmaking.guesses import BURST
 from services.matchmaking.hosted_pool import GROUP, Asked, HostedPool
@@ -106,6 +107,18 @@ async def test_what_is_refused_or_only_validated_leaves_no_record() -> None:
     assert state(hosted) == before and len(entries(broker)) == 1
     await hosted.act(ticket("bob"))
     assert len(entries(broker)) == 2
+    await partition.finish(1.0)
+
+
+async def test_reads_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosted_pool, "MAX_READING", 3)
+    partition = await owner(MemoryBroker(), "first")
+    hosted = partition.pools[GAME]
+    reads = (hosted.read(lambda pool: len(pool.tickets)) for _ in range(5))
+    answers = await asyncio.gather(*reads, return_exceptions=True)
+    assert answers[:3] == [0, 0, 0]
+    assert [isinstance(answer, Failure) and answer.reason for answer in answers[3:]] == ["GAME_BUSY", "GAME_BUSY"]
+    assert await hosted.read(lambda pool: len(pool.tickets)) == 0
     await partition.finish(1.0)
 
 

@@ -23,6 +23,7 @@ from services.projection.partition import PartitionProjection
 from services.projection.service import Projection, lag
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import SUBJECTS, Table
+from tests.readmodel.pools_played import Pools
 
 PARTITIONS = 3
 
@@ -39,20 +40,32 @@ async def table(log: Log) -> Table:
     return Table(await log.events(f"guildhall.{RULES.game}.events", PARTITIONS), Random(5))
 
 
+@pytest.fixture(params=["games", "pools"])
+async def either(request: pytest.FixtureRequest, log: Log) -> "Table | Pools":
+    """What is folded alike, whatever it is."""
+    if request.param == "games":
+        return Table(await log.events(f"guildhall.{RULES.game}.events", PARTITIONS), Random(5))
+    return Pools(await log.events("guildhall.matchmaking.events", PARTITIONS), Random(5))
+
+
 async def caught_up(redis: Redis, topic: EventsTopic) -> None:
     """Wait until the models have everything that is in the log now."""
+    game = topic.name.split(".")[1]
     async with asyncio.timeout(20):
         for partition in range(topic.partitions):
             end = await topic.end_offset(partition)
             while end:
-                stored = await redis.get(Keys(RULES.game, partition).position)
+                stored = await redis.get(Keys(game, partition).position)
                 if stored is not None and records.decode(stored, records.Progress).next_offset >= end:
                     break
                 await asyncio.sleep(0.01)
 
 
-async def check(redis: Redis, table: Table) -> None:
-    """Every model of every game, against the games as they were decided."""
+async def check(redis: Redis, table: Table | Pools) -> None:
+    """Every model of every game, against the games as they were decided; or of every pool."""
+    if isinstance(table, Pools):
+        await table.check(redis)
+        return
     subjects: dict[str, set[str]] = {}
     for game_id, game in table.games.items():
         keys = Keys(RULES.game, partition_of(game_id, PARTITIONS))
@@ -107,68 +120,70 @@ async def check_standings(redis: Redis, table: Table) -> None:
         assert (games, wins) == (len(finished), sum(game.ended.ranks[seat] == 1 for game in finished if game.ended))
 
 
-async def test_the_models_are_what_the_log_says(log: Log, redis: Redis, table: Table) -> None:
-    projection = Projection([RULES], log, redis)
+async def test_the_models_are_what_the_log_says(log: Log, redis: Redis, either: Table | Pools) -> None:
+    projection = Projection([RULES], log, redis, pools=True)
     await projection.start()
-    await table.play(8, 300)
-    await caught_up(redis, table.topic)
-    await check(redis, table)
+    await either.play(8, 300)
+    await caught_up(redis, either.topic)
+    await check(redis, either)
     await projection.close()
 
 
 @pytest.mark.parametrize("seed", range(2))
-async def test_killed_anywhere_and_started_twice(log: Log, redis: Redis, table: Table, seed: int) -> None:
+async def test_killed_anywhere_and_started_twice(log: Log, redis: Redis, either: Table | Pools, seed: int) -> None:
     random = Random(seed)
-    running = [Projection([RULES], log, redis) for _ in range(2)]
+    running = [Projection([RULES], log, redis, pools=True) for _ in range(2)]
     for projection in running:
         await projection.start()
     for _ in range(5):
-        await table.play(2, 60)
+        await either.play(2, 60)
         await asyncio.sleep(random.random() * 0.02)
         victim = random.randrange(2)
         await running[victim].close()
-        running[victim] = Projection([RULES], log, redis)
+        running[victim] = Projection([RULES], log, redis, pools=True)
         await running[victim].start()
-    await caught_up(redis, table.topic)
-    await check(redis, table)
+    await caught_up(redis, either.topic)
+    await check(redis, either)
     for projection in running:
         await projection.close()
 
 
-async def test_redis_flushed_and_gone_back(log: Log, redis: Redis, table: Table) -> None:
-    projection = Projection([RULES], log, redis)
+async def test_redis_flushed_and_gone_back(log: Log, redis: Redis, either: Table | Pools) -> None:
+    projection = Projection([RULES], log, redis, pools=True)
     await projection.start()
-    await table.play(4, 100)
-    await caught_up(redis, table.topic)
+    await either.play(4, 100)
+    await caught_up(redis, either.topic)
     older = {name: await redis.dump(name) async for name in redis.scan_iter()}
-    await table.play(2, 100)
-    await caught_up(redis, table.topic)
+    await either.play(2, 100)
+    await caught_up(redis, either.topic)
     async with redis.pipeline(transaction=True) as at_once:
         at_once.flushall()
         for name, value in older.items():
             at_once.restore(name, 0, value)
         await at_once.execute()
-    await table.play(1, 50)
-    await caught_up(redis, table.topic)
-    await check(redis, table)
+    await either.play(1, 50)
+    await caught_up(redis, either.topic)
+    await check(redis, either)
     await redis.flushall()
-    await table.play(1, 50)
-    await caught_up(redis, table.topic)
-    await check(redis, table)
+    await either.play(1, 50)
+    await caught_up(redis, either.topic)
+    await check(redis, either)
     await projection.close()
 
 
-async def test_redis_killed_and_started_empty(log: Log, server: RedisChild, redis: Redis, table: Table) -> None:
-    projection = Projection([RULES], log, redis)
+async def test_redis_killed_and_started_empty(
+    log: Log, server: RedisChild, redis: Redis, either: Table | Pools
+) -> None:
+    projection = Projection([RULES], log, redis, pools=True)
     await projection.start()
-    await table.play(4, 100)
+    await either.play(4, 100)
     await server.stop()
-    await table.play(2, 50)
+    await either.play(2, 50)
     await asyncio.sleep(0.2)
     await server.start()
-    await table.play(1, 20)
-    await caught_up(redis, table.topic)
-    await check(redis, table)
+    await either.play(1, 20)
+    await caught_up(redis, either.topic)
+    await check(redis, either)
     await projection.close()
 
 

@@ -19,13 +19,17 @@ from guildhall.host import packs
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log import topics
-from guildhall.log.port import EventsTopic
+from guildhall.log.port import EventsTopic, Log
+from guildhall.log.provision import MissingTopic
+from guildhall.log.recovery import open_store
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.connection import open_redis
 from guildhall.readmodel.records import DAMAGED
 from services.projection import rebuild as building
 from services.projection.audit import Audited, Sample, audit
-from services.projection.partition import NewerModels
+from services.projection.partition import NewerModels, Projected
+from services.projection.pools import POOLS
+from services.projection.pools_audit import audit_pools
 from services.projection.rebuild import Contended, Rebuilt
 from services.projection.status import Status, status
 
@@ -103,21 +107,33 @@ def run_rebuild(
 @asynccontextmanager
 async def _models(
     there: OnKafka | None, data: Path, redis: str, game: str | None
-) -> AsyncIterator[tuple[Models, list[tuple[Rules, EventsTopic]]]]:
-    """The models, and each game with its topic. Raises Problem, LogError."""
+) -> AsyncIterator[tuple[Models, list[tuple[Projected, EventsTopic]]]]:
+    """The models, and each game with its topic, matchmaking after them. Raises Problem, LogError."""
     try:
         client = open_redis(redis)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--redis") from None
     try:
         async with opened(there, data) as (log, _):
-            found = await stores(log, game)
+            found = await stores(log, game) if game != POOLS.game else []
             await packs.load(await log.compacted(topics.PACKS, 1), [rules for rules, _ in found])
-            yield Models(client), [(rules, store.events) for rules, store in found]
+            yield Models(client), [*((rules, store.events) for rules, store in found), *await _pools(log, game)]
     except (RedisError, BadPack, Contended, NewerModels) as error:
         raise Problem(str(error)) from error
     finally:
         await client.aclose()
+
+
+async def _pools(log: Log, game: str | None) -> list[tuple[Projected, EventsTopic]]:
+    """Matchmaking with its topic, if that is meant and there. Raises LogError."""
+    if game not in (None, POOLS.game):
+        return []
+    try:
+        return [(POOLS, (await open_store(log, POOLS.game)).events)]
+    except MissingTopic:
+        if game is not None:
+            raise
+        return []
 
 
 async def _status(there: OnKafka | None, data: Path, redis: str, game: str | None) -> None:
@@ -133,7 +149,7 @@ async def _status(there: OnKafka | None, data: Path, redis: str, game: str | Non
         raise Problem(f"{troubled} in trouble.")
 
 
-def _standing(rules: Rules, found: list[Status]) -> str:
+def _standing(rules: Projected, found: list[Status]) -> str:
     generations = ", ".join(sorted({each.generation for each in found}))
     lag, age = sum(each.lag for each in found), max(each.age_seconds for each in found)
     behind = f"{lag} records behind, the oldest {age:.1f} s old" if lag else "level with the log"
@@ -155,17 +171,23 @@ async def _audit(there: OnKafka | None, data: Path, redis: str, game: str | None
     async with _models(there, data, redis, game) as (models, games):
         for rules, topic in games:
             for partition in range(topic.partitions):
-                found = await audit(rules, topic, partition, models, sample, mend=mend)
+                if isinstance(rules, Rules):
+                    found = await audit(rules, topic, partition, models, sample, mend=mend)
+                else:
+                    found = await audit_pools(topic, partition, models, sample, mend=mend)
                 done.append(found)
                 name = f"{rules.game.replace('_', '-')}, partition {partition}"
                 if found.missing:
                     typer.echo(f"{name}: there are no models")
-                for game_id, wrong in found.wrong.items():
-                    mended = "mended" if game_id in found.mended else "NOT mended"
-                    typer.echo(f"{name}, game {game_id}: wrong {', '.join(wrong)}; {mended}")
-    audited, wrong_games = sum(found.games for found in done), sum(len(found.wrong) for found in done)
-    typer.echo(f"{audited} games compared with the log, {wrong_games} wrong (--salt {sample.salt})")
-    if wrong_games or any(found.missing for found in done):
+                for what, wrong in found.wrong.items():
+                    mended = "mended" if what in found.mended else "NOT mended"
+                    typer.echo(f"{name}, {found.of} {what}: wrong {', '.join(wrong)}; {mended}")
+    for what in ("game", "rating"):
+        those = [found for found in done if found.of == what]
+        if those:
+            audited, wrong_ones = sum(found.games for found in those), sum(len(found.wrong) for found in those)
+            typer.echo(f"{audited} {what}s compared with the log, {wrong_ones} wrong (--salt {sample.salt})")
+    if any(found.wrong for found in done) or any(found.missing for found in done):
         raise Problem("The read models were not as the log says.")
 
 
@@ -186,7 +208,7 @@ async def _rebuild(there: OnKafka | None, data: Path, redis: str, game: str | No
         raise Problem("Not everything was switched: this program stops games that another one did not (--force).")
 
 
-async def _rebuild_game(rules: Rules, topic: EventsTopic, models: Models, force: bool) -> AsyncIterator[Rebuilt]:
+async def _rebuild_game(rules: Projected, topic: EventsTopic, models: Models, force: bool) -> AsyncIterator[Rebuilt]:
     tail = topic.tail()
     try:
         for partition in range(topic.partitions):
@@ -198,7 +220,7 @@ async def _rebuild_game(rules: Rules, topic: EventsTopic, models: Models, force:
         await tail.close()
 
 
-def _rebuilt(rules: Rules, done: Rebuilt) -> list[str]:
+def _rebuilt(rules: Projected, done: Rebuilt) -> list[str]:
     name = f"{rules.game.replace('_', '-')}, partition {done.partition}"
     switched = f"generation {done.new.generation} is live" if done.switched else "NOT switched"
     lines = [

@@ -46,6 +46,8 @@ class ReadSideConfig(DoorConfig):
     open_log: Callable[[], Log]
     redis: str
     """The address of the Redis that holds the read models."""
+    pools: bool = False
+    """Of matchmaking too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +122,7 @@ class ProjectionProcess:
         self.port = door.bind()
         log = self._log = config.open_log()
         self._redis = open_redis(config.redis)
-        projection = self._projection = Projection(config.games, log, self._redis)
+        projection = self._projection = Projection(config.games, log, self._redis, config.pools)
         await door.server.start(not_ready=[""])
         await until_reached(projection.start)
         self._watching = [asyncio.create_task(self._tell_ready()), asyncio.create_task(self._tell_failed())]
@@ -161,8 +163,17 @@ class OneMachine:
     since. None of it is needed: what is missing there, or does not fit the log, is built from the log again.
     """
 
-    def __init__(self, games: Sequence[Rules], keep: Path | None = None, watching: WatchLimits | None = None) -> None:
+    def __init__(
+        self,
+        games: Sequence[Rules],
+        keep: Path | None = None,
+        watching: WatchLimits | None = None,
+        *,
+        pools: bool = False,
+    ) -> None:
+        """`pools`: of matchmaking too."""
         self._games = games
+        self._pools = pools
         self._keep = keep
         self._watching = watching
         self._home = SocketHome()
@@ -179,10 +190,15 @@ class OneMachine:
         await self.child.start()
         # Two: however much is asked of the views, the projection goes on.
         for_projection, for_views = self._clients = [open_redis(self.child.url) for _ in range(2)]
-        self._new_projection = partial(Projection, self._games, log, for_projection)
+        self._new_projection = partial(Projection, self._games, log, for_projection, self._pools)
         self.projection = self._new_projection()
         self.views = Views(self._games, for_views, self._watching)
         await self.views.open(log)
+
+    def client(self) -> Redis:
+        """One more client of its Redis, after `open`, for whoever closes it."""
+        assert self.child is not None
+        return open_redis(self.child.url)
 
     def add_to(self, door: Door) -> Sequence[str]:
         """Add the services; their names."""

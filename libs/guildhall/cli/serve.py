@@ -5,10 +5,12 @@ on Kafka.
 import importlib
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
+from redis.asyncio import Redis
 
 import services
 from guildhall.cli import faces
@@ -32,6 +34,8 @@ from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
 from guildhall.readmodel.child import NoRedis
+from guildhall.readmodel.connection import open_redis
+from guildhall.readmodel.ratings import MATCHMAKING
 from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, public_keys
 from guildhall.telemetry import logs
 from services.matchmaking.house import HouseRules
@@ -78,6 +82,10 @@ KeyDirectory = Annotated[
     Path, typer.Option("--data", help="Directory of the hall's key, the same for all its processes.")
 ]
 Games = Annotated[list[str], typer.Option("--game", help="Game to serve, such as arcane-alley; may be given again.")]
+ProjectedGames = Annotated[
+    list[str],
+    typer.Option("--game", help="Game to fold, such as arcane-alley, or matchmaking; may be given again."),
+]
 Advertised = Annotated[
     str | None,
     typer.Option(
@@ -114,6 +122,7 @@ def serve(
     """
     _configure_logs(log_format)
     served = games()
+    machine = OneMachine(served, data / REDIS_DIRECTORY, pools=True)
     config = HallConfig(
         data=data,
         games=served,
@@ -121,8 +130,8 @@ def serve(
         port=port,
         metrics_port=metrics_port,
         keys=_keys(keys),
-        beside=lambda: OneMachine(served, data / REDIS_DIRECTORY),
-        housed=matchmaking(served),
+        beside=lambda: machine,
+        housed=matchmaking(served, machine.client),
     )
     bots = BotsChild()
 
@@ -134,10 +143,10 @@ def serve(
     _run(Hall(config), started, f"on {data}", at_end=bots.stop)
 
 
-def matchmaking(games: list[Rules]) -> Callable[[Foundation], Housed]:
-    """Matchmaking of these games, with every bot that they have."""
+def matchmaking(games: list[Rules], redis: Callable[[], Redis]) -> Callable[[Foundation], Housed]:
+    """Matchmaking of these games, with every bot that they have; `redis` connects to the read models."""
     houses = [HouseRules(rules, faces.strengths(rules.game)) for rules in games]
-    return lambda foundation: Matchmaking(houses, foundation)
+    return lambda foundation: Matchmaking(houses, foundation, redis)
 
 
 def serve_rules(
@@ -177,7 +186,7 @@ def serve_rules(
 
 
 def serve_projection(
-    game: Games,
+    game: ProjectedGames,
     kafka: Bootstrap,
     redis: RedisUrl,
     port: Annotated[int, typer.Option(help="Port for health.")] = 50052,
@@ -189,7 +198,7 @@ def serve_projection(
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
 ) -> None:
-    """Fold games from Kafka into read models in Redis; SIGTERM ends it.
+    """Fold games, and matchmaking, from Kafka into read models in Redis; SIGTERM ends it.
 
     Several may run: of each partition one does the work, the others stand by.
     """
@@ -197,7 +206,8 @@ def serve_projection(
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     config = ReadSideConfig(
         data=data,
-        games=_named(game),
+        games=_named([name for name in game if name != MATCHMAKING]),
+        pools=MATCHMAKING in game,
         address=address,
         port=port,
         metrics_port=metrics_port,
@@ -246,6 +256,7 @@ def serve_matchmaking(
         typer.Option(help="Game to match, such as arcane-alley; may be given again. The same for all such processes."),
     ],
     kafka: Bootstrap,
+    redis: RedisUrl,
     port: Port = 50054,
     data: KeyDirectory = DEFAULT_DATA,
     address: Address = "127.0.0.1",
@@ -257,9 +268,13 @@ def serve_matchmaking(
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
 ) -> None:
-    """Serve the matchmaking of games on Kafka, as one of any number of processes; SIGTERM drains it."""
+    """Serve the matchmaking of games on Kafka, as one of any number of processes; SIGTERM drains it.
+
+    Ratings are read from the models in Redis that serve projection --game matchmaking keeps.
+    """
     _configure_logs(log_format)
     _check_advertised(advertise, address)
+    _check_redis(redis)
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     config = HallConfig(
         data=data,
@@ -272,9 +287,16 @@ def serve_matchmaking(
         open_log=lambda file: there.open(file.parent, make_topics=single_broker_not_durable),
         join=group,
         one_of_several=True,
-        housed=matchmaking(_named(game)),
+        housed=matchmaking(_named(game), partial(open_redis, redis)),
     )
     _run(Hall(config), _tell_of_matchmaking, f"on Kafka at {kafka}")
+
+
+def _check_redis(redis: str) -> None:
+    try:
+        open_redis(redis)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--redis") from None
 
 
 def _check_advertised(advertise: str | None, address: str) -> None:
@@ -342,7 +364,8 @@ def _tell_of_rules(hall: Hall) -> None:
 
 
 def _tell_of_projection(process: ProjectionProcess) -> None:
-    _tell("Guildhall's projection", process.config, process.port, process.config.games)
+    config = process.config
+    _tell("Guildhall's projection", config, process.port, config.games, [MATCHMAKING] if config.pools else [])
 
 
 def _tell_of_views(process: ViewsProcess) -> None:
@@ -355,6 +378,6 @@ def _tell_of_matchmaking(hall: Hall) -> None:
     )
 
 
-def _tell(what: str, config: DoorConfig, port: int, served: Sequence[Rules]) -> None:
-    names = ", ".join(rules.game.replace("_", "-") for rules in served)
+def _tell(what: str, config: DoorConfig, port: int, served: Sequence[Rules], besides: Sequence[str] = ()) -> None:
+    names = ", ".join([*(rules.game.replace("_", "-") for rules in served), *besides])
     typer.echo(f"{what} listens on {config.address}:{port} (gRPC, with health and reflection): {names}")

@@ -5,7 +5,7 @@ section 7).
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -249,7 +249,9 @@ class Hall:
         assert self._server is not None
         self._housed = housed
         await self._reached(housed.open)
-        self._server.add(housed.service, housed.servicer, door.gate, self._forwarder)
+        # Reads wait for the log, or for what others make of it.
+        gate = replace(door.gate, calls_bounded=True)
+        self._server.add(housed.service, housed.servicer, gate, self._forwarder)
         self._names.append((housed.holdings, housed.service.full_name))
 
     async def _tell_health(self) -> None:
