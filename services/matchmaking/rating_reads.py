@@ -91,7 +91,7 @@ class RatingReads:
     async def leaderboard(self, pool: str, first: int, size: int, seconds: float) -> list[told.Rating]:
         """The ratings from the `first` place (0 is the best) on, at most `size`."""
 
-        def ask(keys: PoolKeys, at_once: "Pipeline[Any]") -> None:
+        def ask(keys: PoolKeys, at_once: Pipeline) -> None:
             at_once.eval(_BOARD, 2, keys.board, keys.ratings, str(first), str(first + size - 1))
 
         _, [answer] = await self._read(pool, seconds, ask)
@@ -101,7 +101,7 @@ class RatingReads:
             return [_told(str(subject, "utf-8"), records.decode(value, Rating)) for subject, value in pairs]
 
     async def _rating(self, pool: str, subject: str, seconds: float) -> tuple[PoolKeys, Rating | None]:
-        def ask(keys: PoolKeys, at_once: "Pipeline[Any]") -> None:
+        def ask(keys: PoolKeys, at_once: Pipeline) -> None:
             at_once.hget(keys.ratings, subject)
 
         keys, [stored] = await self._read(pool, seconds, ask)
@@ -122,7 +122,7 @@ class RatingReads:
     # --- being level with the log
 
     async def _read(
-        self, pool: str, seconds: float, ask: Callable[[PoolKeys, "Pipeline[Any]"], None]
+        self, pool: str, seconds: float, ask: Callable[[PoolKeys, Pipeline], None]
     ) -> tuple[PoolKeys, Sequence[Any]]:
         """What is asked of models that have what was in the log when this was called, read at one moment."""
         until = time.monotonic() + seconds
