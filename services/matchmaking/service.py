@@ -16,6 +16,7 @@ from guildhall.kernel.decide import check_command_id
 from guildhall.kernel.refusal import Refusal
 from guildhall.matchmaking.v1 import matchmaking_service_pb2
 from guildhall.matchmaking.v1 import structs as wire
+from guildhall.rpc import pages
 from guildhall.rpc.deadlines import LONGEST_WAIT
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
@@ -27,12 +28,14 @@ from services.matchmaking.accepted import payload_hash
 from services.matchmaking.guesses import Guesses
 from services.matchmaking.hosted_pool import MATCHMAKING, Asked, HostedPool
 from services.matchmaking.house import HouseRules
-from services.matchmaking.page_tokens import PageTokens, page_size
 from services.matchmaking.pool import Pool
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.watching import Told, Watch
 
 MATCHMAKING_SERVICE: ServiceDescriptor = matchmaking_service_pb2.DESCRIPTOR.services_by_name["MatchmakingService"]
+
+DEFAULT_PAGE = 100
+MAX_PAGE = 1_000
 
 T = TypeVar("T")
 
@@ -40,9 +43,9 @@ T = TypeVar("T")
 class MatchmakingService:
     """Methods take and give bytes, as `rpc.server.handlers` calls them."""
 
-    def __init__(self, host: PoolHost, tokens: PageTokens) -> None:
+    def __init__(self, host: PoolHost, page_key: bytes) -> None:
         self._host = host
-        self._tokens = tokens
+        self._page_key = page_key
         self._guesses = Guesses()
         self._writes: dict[str, Meter] = {}
         self._watching: set[Watch] = set()
@@ -130,14 +133,14 @@ class MatchmakingService:
     async def list_tables(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = parse(wire.decode_ListTablesRequest, request)
         hosted = self._pool(asked.game, caller)
-        size = page_size(asked.page_size)
-        listing = f"tables {asked.game}"
-        after = self._tokens.opened(listing, caller.subject, asked.page_token)
+        size = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE)
+        listing = repr(("ListTables", asked.game, caller.subject))
+        after = pages.opened(self._page_key, listing, asked.page_token).decode() if asked.page_token else ""
         tables = await hosted.read(states.public_tables)
         begin = next((n for n, table in enumerate(tables) if _key(table) > after), len(tables))
         page = tables[begin : begin + size]
         more = begin + size < len(tables)
-        token = self._tokens.sealed(listing, caller.subject, _key(page[-1]) if more else "")
+        token = pages.sealed(self._page_key, listing, _key(page[-1]).encode()) if more else ""
         return wire.encode_ListTablesResponse(wire.ListTablesResponse(tuple(page), token))
 
     # --- offers
@@ -179,11 +182,11 @@ class MatchmakingService:
     async def list_leaderboard(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = parse(wire.decode_ListLeaderboardRequest, request)
         hosted = self._pool(asked.game, caller)
-        size = page_size(asked.page_size)
-        listing = f"leaderboard {asked.game}"
-        first = int(self._tokens.opened(listing, caller.subject, asked.page_token) or "0")
+        size = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE)
+        listing = repr(("ListLeaderboard", asked.game, caller.subject))
+        first = int(pages.opened(self._page_key, listing, asked.page_token)) if asked.page_token else 0
         page = await hosted.read(lambda pool: states.leaderboard(pool, first, size + 1))
-        token = self._tokens.sealed(listing, caller.subject, str(first + size) if len(page) > size else "")
+        token = pages.sealed(self._page_key, listing, b"%d" % (first + size)) if len(page) > size else ""
         answer = wire.ListLeaderboardResponse(tuple(page[:size]), first + 1, token)
         return wire.encode_ListLeaderboardResponse(answer)
 

@@ -14,10 +14,11 @@ from guildhall.host.messages import parse
 from guildhall.kernel.v1 import structs as kernel_v1
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import Decision, Summary
+from guildhall.rpc import pages
 from guildhall.rpc.deadlines import Context, patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
-from services.views import listing, page_tokens
+from services.views import listing
 from services.views.games_models import GameModels, Shown, chosen, find, partitions, shown, viewers
 from services.views.leaderboard import Leaderboards, Line
 from services.views.reads import unavailable
@@ -42,7 +43,7 @@ class GamesService:
     """Methods take and give bytes, as `rpc.server.handlers` calls them."""
 
     def __init__(self, models: Mapping[str, GameModels], page_key: bytes) -> None:
-        """`models` by the game's name; `page_key` seals page tokens (`page_tokens.hall_key`)."""
+        """`models` by the game's name; `page_key` seals page tokens (`pages.hall_key`)."""
         self._models = models
         self._page_key = page_key
         self._leaderboards = Leaderboards()
@@ -150,15 +151,12 @@ class GamesService:
         highest_first: bool = True,
     ) -> tuple[list[Shown], str]:
         """A page of the games in a listing, and the token of the next one."""
-        if asked.page_size > MAX_PAGE:
-            raise Failure("INVALID_PAGE_SIZE", f"A page has at most {MAX_PAGE} entries.", field="page_size")
+        size = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE)
         models = chosen(self._models, asked.games)
         whose = viewers(caller, mine=mine)
         # A token is good for the same listing of the same caller only, but whatever the page's size.
         this = repr((name, mine, sorted(set(asked.games)), caller.subject))
-        after = (
-            listing.decode(page_tokens.unsealed(self._page_key, this, asked.page_token)) if asked.page_token else None
-        )
+        after = listing.decode(pages.opened(self._page_key, this, asked.page_token)) if asked.page_token else None
         sets = [
             (game, kind(keys, viewer)) for game, of in models.items() for keys in partitions(of) for viewer in whose
         ]
@@ -166,13 +164,11 @@ class GamesService:
             return [], ""
         redis = next(iter(models.values())).news.redis
         try:
-            places, more = await listing.page(
-                redis, sets, after, asked.page_size or DEFAULT_PAGE, highest_first=highest_first
-            )
+            places, more = await listing.page(redis, sets, after, size, highest_first=highest_first)
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
         found = await shown(models, [(game, game_id) for _, game_id, game in places], caller)
-        token = page_tokens.sealed(self._page_key, this, listing.encode(places[-1])) if more else ""
+        token = pages.sealed(self._page_key, this, listing.encode(places[-1])) if more else ""
         return [each for each in found if each is not None], token
 
     # --- standings

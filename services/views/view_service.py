@@ -9,11 +9,11 @@ from guildhall.host.failures import shutting_down
 from guildhall.host.messages import Messages, parse
 from guildhall.kernel.game import Game
 from guildhall.kernel.v1.structs import decode_Record
+from guildhall.rpc import pages
 from guildhall.rpc.deadlines import patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.server import Context
-from services.views import page_tokens
 from services.views.reads import Recorded, RedisReadSide
 from services.views.watch import Watch, WatchLimits
 
@@ -82,14 +82,13 @@ class ViewService:
     async def list_events(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
         asked = parse(self._wire.decode_ListEventsRequest, request)
-        if asked.page_size > MAX_PAGE:
-            raise Failure("INVALID_PAGE_SIZE", f"A page has at most {MAX_PAGE} versions.", field="page_size")
+        count = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE, of="versions")
         seen = await self._reads.visible(asked.game_id, caller, patience(context))
         game = await self._reads.newest(seen, asked.min_version, patience(context))
-        seed = game.created.seed
-        first = page_tokens.opened(seed, caller.subject, asked.page_token) if asked.page_token else 1
+        key = pages.game_key(game.created.seed)
+        first = int.from_bytes(pages.opened(key, caller.subject, asked.page_token), "big") if asked.page_token else 1
         newest = (await self._reads.having(seen, first, patience(context), "page_token")).version
-        last = min(newest, first + (asked.page_size or DEFAULT_PAGE) - 1)
+        last = min(newest, first + count - 1)
         encoded: list[bytes] = []
         size = 0
         for begin in range(first, last + 1, _CHUNK):
@@ -102,7 +101,7 @@ class ViewService:
                     break
             if size > PAGE_BYTES:
                 break
-        token = page_tokens.seal(seed, caller.subject, last + 1) if last < newest else ""
+        token = pages.sealed(key, caller.subject, (last + 1).to_bytes(8, "big")) if last < newest else ""
         # Encoded messages one after another are their fields together.
         return b"".join([*encoded, self._page(token=token)])
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record
 from guildhall.log.errors import LogError, LogUnavailable
@@ -22,7 +21,6 @@ from guildhall.rpc.identity import Caller
 from services.matchmaking.accepted import EXPIRED_MS, REMEMBERED_MS, Accepted, payload_hash
 from services.matchmaking.guesses import BURST
 from services.matchmaking.hosted_pool import GROUP, Asked, HostedPool
-from services.matchmaking.page_tokens import PageTokens
 from services.matchmaking.pool import snapshot
 from services.matchmaking.pool_partition import PoolPartition
 from services.matchmaking.service import MatchmakingService
@@ -335,7 +333,7 @@ class Here:
 
 async def test_a_guess_without_an_answer_is_not_taken_for_a_right_one() -> None:
     partition = await owner(MemoryBroker(), "first")
-    service: Any = MatchmakingService(Here(partition.pools[GAME]), PageTokens(Ed25519PrivateKey.generate()))
+    service: Any = MatchmakingService(Here(partition.pools[GAME]), b"page key")
     caller = Caller("mallory", frozenset({"play"}), time.time() + 600.0)
 
     def guess(number: int) -> "asyncio.Task[bytes]":

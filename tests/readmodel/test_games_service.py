@@ -26,10 +26,11 @@ from guildhall.readmodel.records import Progress, decode
 from guildhall.rpc.errors import error_info
 from guildhall.rpc.identity import Authenticator, FixedKeys, key_id, mint
 from guildhall.rpc.limits import Limits, Meter
+from guildhall.rpc.pages import hall_key
 from guildhall.rpc.server import Gate, Server
 from services.arcane_alley.rules import RULES as ARCANE
 from services.projection.service import Projection
-from services.views import games_service, leaderboard, listing, page_tokens
+from services.views import games_service, leaderboard, listing
 from services.views.games_service import GAMES_SERVICE, MAX_PAGE, GamesService
 from services.views.live_games import LiveGames
 from services.views.news import News
@@ -76,7 +77,7 @@ class Hall:
         self.tiny, self.arcane = models[TINY.game].table, models[ARCANE.game].table
         self._key = Ed25519PrivateKey.generate()
         self._server = Server()
-        self.service = GamesService(models, page_tokens.hall_key(self._key))
+        self.service = GamesService(models, hall_key(self._key))
         self._channel: Any = None
 
     async def start(self) -> None:

@@ -20,9 +20,9 @@ from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.port import Log
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.connection import open_redis
+from guildhall.rpc.pages import hall_key
 from guildhall.telemetry import logs
 from services.projection.service import Projection
-from services.views.page_tokens import hall_key
 from services.views.service import Views, add_services
 from services.views.watch import WatchLimits
 

@@ -4,6 +4,7 @@ on Kafka.
 
 import importlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -159,21 +160,9 @@ def serve_rules(
     The topics must be there (guildhall topics apply); for development, on one broker, they are made.
     """
     _configure_logs(log_format)
-    _check_advertised(advertise, address)
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
-    config = HallConfig(
-        data=data,
-        games=_named(game),
-        address=address,
-        port=port,
-        advertise=advertise,
-        metrics_port=metrics_port,
-        keys=_keys(keys),
-        open_log=lambda file: there.open(file.parent, make_topics=single_broker_not_durable),
-        join=group,
-        one_of_several=True,
-    )
-    _run(Hall(config), _tell_of_rules, f"on Kafka at {kafka}")
+    config = _one_of_several(there, data, address, port, advertise, metrics_port, keys)
+    _run(Hall(replace(config, games=_named(game))), _tell_of_rules, f"on Kafka at {kafka}")
 
 
 def serve_projection(
@@ -259,9 +248,24 @@ def serve_matchmaking(
 ) -> None:
     """Serve the matchmaking of games on Kafka, as one of any number of processes; SIGTERM drains it."""
     _configure_logs(log_format)
-    _check_advertised(advertise, address)
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
-    config = HallConfig(
+    config = _one_of_several(there, data, address, port, advertise, metrics_port, keys)
+    _run(Hall(replace(config, housed=matchmaking(_named(game)))), _tell_of_matchmaking, f"on Kafka at {kafka}")
+
+
+def _one_of_several(
+    there: OnKafka,
+    data: Path,
+    address: str,
+    port: int,
+    advertise: str | None,
+    metrics_port: int | None,
+    keys: str | None,
+) -> HallConfig:
+    """A hall's process on Kafka that shares its partitions with others; what it serves is still to be said."""
+    if advertise is None and address in ANY_ADDRESS:
+        raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
+    return HallConfig(
         data=data,
         games=[],
         address=address,
@@ -269,17 +273,10 @@ def serve_matchmaking(
         advertise=advertise,
         metrics_port=metrics_port,
         keys=_keys(keys),
-        open_log=lambda file: there.open(file.parent, make_topics=single_broker_not_durable),
+        open_log=lambda file: there.open(file.parent, make_topics=there.single_broker_not_durable),
         join=group,
         one_of_several=True,
-        housed=matchmaking(_named(game)),
     )
-    _run(Hall(config), _tell_of_matchmaking, f"on Kafka at {kafka}")
-
-
-def _check_advertised(advertise: str | None, address: str) -> None:
-    if advertise is None and address in ANY_ADDRESS:
-        raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
 
 
 def _configure_logs(log_format: LogFormat) -> None:
