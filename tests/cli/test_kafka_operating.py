@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from typer.testing import CliRunner, Result
 
 from guildhall.cli.client import Client
-from guildhall.cli.main import app
+from guildhall.cli.main import command_line
 from guildhall.cli.tokens import dev_token
 from guildhall.kernel.v1.structs import CommandRef, Record, encode_Record
 from guildhall.log.kafka_home import CLUSTER_KEY, FILE
@@ -116,7 +116,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(*words: str) -> Result:
-    return CliRunner().invoke(app, words)
+    return CliRunner().invoke(command_line(words[0]), words)
 
 
 def done(*words: str) -> str:
