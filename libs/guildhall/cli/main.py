@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from guildhall.cli.problems import Problem
 from guildhall.telemetry import logs
 
 COMMANDS = {
@@ -56,4 +57,7 @@ def main() -> None:
     """Entry point of the command `guildhall`."""
     # Else gRPC tells whoever starts a hall that it has threads.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-    command_line("".join(sys.argv[1:2]))()
+    try:
+        command_line("".join(sys.argv[1:2]))()
+    except Problem as problem:
+        sys.exit(str(problem))
