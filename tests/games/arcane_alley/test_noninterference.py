@@ -19,7 +19,7 @@ AT_EVERY_VERSION = range(400) if LONG else (0, 1, 2, 5, 7)
 """Seeds; these few have every player count, and both kinds of players."""
 GAMES_AT_SOME_VERSIONS = 2_000 if LONG else 50
 SOME = 0.04
-TWINS_OF_A_SCRIPT = 6
+TWINS_OF_A_SCRIPT = 12
 """Twins of each scripted table for each viewer."""
 
 
