@@ -37,6 +37,9 @@ _OPTIONS = [
 ]
 
 
+_SERVED_APART = "Where each service has processes of its own, a gateway before them takes all requests: is it there?"
+
+
 class HallError(Exception):
     """A request that the hall did not answer: its stable reason, the gRPC code, and a sentence.
 
@@ -278,6 +281,8 @@ class Client:
         if info is None:
             if error.code() is grpc.StatusCode.UNAVAILABLE:
                 return NoHall(self.server)
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+                return HallError(error.code().name, error.code(), f"{self.server} does not serve this. {_SERVED_APART}")
             return HallError(error.code().name, error.code(), error.details() or error.code().name)
         message = error.details() or info.reason
         rule = info.metadata.get("rule")
