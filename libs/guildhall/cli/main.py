@@ -1,7 +1,6 @@
 """The command `guildhall`: collects its sub-commands, from modules with `register(app)` each."""
 
 import importlib
-import os
 import sys
 
 import typer
@@ -55,8 +54,6 @@ def _configure() -> None:
 
 def main() -> None:
     """Entry point of the command `guildhall`."""
-    # Else gRPC tells whoever starts a hall that it has threads.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         command_line("".join(sys.argv[1:2]))()
     except Problem as problem:
