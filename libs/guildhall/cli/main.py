@@ -1,11 +1,11 @@
 """The command `guildhall`: collects its sub-commands, from modules with `register(app)` each."""
 
 import importlib
+import os
 import sys
 
 import typer
 
-from guildhall.cli.problems import Problem
 from guildhall.telemetry import logs
 
 COMMANDS = {
@@ -54,6 +54,10 @@ def _configure() -> None:
 
 def main() -> None:
     """Entry point of the command `guildhall`."""
+    # Looked at when gRPC is imported, so before that; else it tells whoever starts a hall that it has threads.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    from guildhall.cli.problems import Problem
+
     try:
         command_line("".join(sys.argv[1:2]))()
     except Problem as problem:
