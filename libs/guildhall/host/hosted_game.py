@@ -16,7 +16,7 @@ from guildhall.kernel.game import Game, Kept
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
-from guildhall.log.port import Appended, Doubt, Entry, TooLarge
+from guildhall.log.port import Appended, Doubt, Entry, Position, TooLarge
 from guildhall.log.writer import Outcome, RuledOut, Writer
 from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs, metrics
@@ -89,6 +89,7 @@ class HostedGame:
         "_parked",
         "_turn",
         "_waiting",
+        "began",
         "broken",
         "damaged",
         "failed_timeouts",
@@ -108,6 +109,8 @@ class HostedGame:
         self.game_id = game_id
         self.offsets: array[int] = array("q")
         """Offset of each version's record, from version 1; of one that could not be folded its complement, ~offset."""
+        self.began: Position | None = None
+        """The position of its first record, until a snapshot is stored."""
         self.version_waits: list[tuple[int, asyncio.Future[None]]] = []
         self.damaged = ""
         """Why the game's next record is not known; "" where nothing is damaged."""
@@ -324,6 +327,8 @@ class HostedGame:
 
     def told(self, offset: int, entry: Entry) -> None:
         """An effective record of this game, in log order."""
+        if not self.offsets:
+            self.began = Position(offset, entry.claim)
         in_flight = self._in_flight
         if in_flight is not None:
             if in_flight.decided.hash == entry.hash:

@@ -6,7 +6,7 @@ round after round; so one produce is in flight, and a round's I/O begins after e
 
 import asyncio
 import random
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -157,13 +157,15 @@ class Writer:
         """Quarantined aggregates, each with the offset of its first damaged record."""
         return dict(self._state.damaged)
 
-    def checkpoint(self, marked: Container[str]) -> Checkpoint:
-        """The partition as it is folded now, without the aggregates in `marked`: finished, their marker acknowledged.
+    def checkpoint(self, live: Iterable[str], begins: Mapping[str, Position] | None = None) -> Checkpoint:
+        """The partition as it is folded now. Every aggregate that is not among the `live` ones is finished, its marker
+        acknowledged; `begins` are the positions of the first records of those that no snapshot is stored of.
 
         Put it only after the snapshots that it needs are acknowledged. Takes time in proportion to the aggregates.
         """
-        seqs = {aggregate_id: seq for aggregate_id, seq in self._state.seqs.items() if aggregate_id not in marked}
-        return Checkpoint(self._state.position, seqs, dict(self._state.damaged))
+        seqs = {aggregate_id: seq for aggregate_id in live if (seq := self.last_seq(aggregate_id))}
+        finished = len(self._state.seqs) - len(seqs)
+        return Checkpoint(self._state.position, seqs, self.damaged(), finished, dict(begins or {}))
 
     def start(self) -> None:
         """Reads on from where the state stands, and tells the listener, without claiming. `claim` starts it too.
