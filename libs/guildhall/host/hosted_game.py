@@ -44,11 +44,23 @@ or Failure, with nothing changed.
 """
 
 
+class Measures:
+    """Of one kind of game, looked up once."""
+
+    def __init__(self, game: str) -> None:
+        self.decide_seconds = metrics.DECIDE_SECONDS.labels(game)
+        self.append_seconds = metrics.APPEND_SECONDS.labels(game)
+        self.folded = metrics.FOLDED.labels(game)
+
+
 class Owner(Protocol):
     """What a game needs of its partition."""
 
     @property
     def rules(self) -> Rules: ...
+
+    @property
+    def measures(self) -> Measures: ...
 
     @property
     def schema(self) -> str: ...
@@ -306,7 +318,7 @@ class HostedGame:
             return result
         if not isinstance(result, Decided):
             self._game, result = result
-        metrics.DECIDE_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - began)
+        self.owner.measures.decide_seconds.observe(time.perf_counter() - began)
         return self._send(result, kept, repair)
 
     # --- the log
@@ -343,7 +355,7 @@ class HostedGame:
             else:
                 self._roll_back()
         self.folds += 1
-        metrics.FOLDED.labels(self.owner.rules.game).inc()
+        self.owner.measures.folded.inc()
         before = self.broken
         try:
             self._game, _ = follow(self.owner.rules, self.game, entry.seq, entry.body, entry.hash)
@@ -382,7 +394,7 @@ class HostedGame:
         if not in_flight.answer.done():
             in_flight.answer.set_result(outcome)
         if isinstance(outcome, Appended):
-            metrics.APPEND_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - in_flight.began)
+            self.owner.measures.append_seconds.observe(time.perf_counter() - in_flight.began)
             # Next: whoever sent the command has its answer before the watchers are served.
             asyncio.get_running_loop().call_soon(self._acknowledged, in_flight)
         else:

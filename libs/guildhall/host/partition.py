@@ -16,7 +16,7 @@ import msgspec
 from guildhall.host import clock, snapshots
 from guildhall.host.failures import log_failed, quarantined
 from guildhall.host.history import History
-from guildhall.host.hosted_game import HostedGame
+from guildhall.host.hosted_game import HostedGame, Measures
 from guildhall.host.owners import place
 from guildhall.kernel.decide import Decided
 from guildhall.kernel.fold import Unfoldable
@@ -82,6 +82,7 @@ class Partition:
         self._limits, self._rng = limits, rng
         self._claimed = claimed
         self.rules = rules
+        self.measures = Measures(rules.game)
         self.schema = snapshots.schema_of(rules)
         self.number = number
         self.store = store

@@ -37,6 +37,7 @@ from guildhall.log.port import (
 from guildhall.log.reader import fold_to, fold_to_end
 from guildhall.log.snapshots import Checkpoint
 from guildhall.log.values import encode_claim, encode_entry
+from guildhall.telemetry import metrics
 
 
 class RuledOut(msgspec.Struct, frozen=True, gc=False):
@@ -108,6 +109,7 @@ class Writer:
         self._listener = listener
         self._limits = limits or Limits()
         self._rng = rng or random.Random()
+        self._together = metrics.APPENDED_TOGETHER.labels(topic.name)
         self._in_flight: dict[str, _Pending] = {}
         self._bytes = 0
         self._queue: list[_Pending] = []
@@ -375,6 +377,7 @@ class Writer:
         for pending in batch:
             pending.claim = claim
         self._sent += len(batch)
+        self._together.observe(len(batch))
         outcomes: Sequence[AppendOutcome] = await self._topic.append(self._partition, records)
         confirmed = False
         for pending, entry, outcome in zip(batch, entries, outcomes, strict=True):
