@@ -77,7 +77,9 @@ async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
             if not games:
                 games = [await callers[0].create() for _ in range(4)]
             playing = [asyncio.create_task(play(Table(callers, game_id), round_)) for game_id in games]
-            await asyncio.sleep(random.uniform(0.1, 0.3))
+            enough = len(acknowledged) + random.randrange(1, 30)
+            while len(acknowledged) < enough and not all(task.done() for task in playing):
+                await asyncio.sleep(0.001)
             assert await process.end(signal.SIGKILL) == -signal.SIGKILL
             for outcome in await asyncio.gather(*playing, return_exceptions=True):
                 assert outcome is None or isinstance(outcome, grpc.aio.AioRpcError)
