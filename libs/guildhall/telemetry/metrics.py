@@ -32,6 +32,13 @@ APPEND_SECONDS = Histogram(
     buckets=_SECONDS,
     registry=REGISTRY,
 )
+APPENDED_TOGETHER = Histogram(
+    "guildhall_appended_together",
+    "Records of one group commit.",
+    ["topic"],
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+    registry=REGISTRY,
+)
 REQUEST_SECONDS = Histogram(
     "guildhall_request_seconds",
     "Time from a unary request to its answer.",
