@@ -46,6 +46,10 @@ class Hooks:
         """The slots where a member may be placed; `slots` are those of its Location that are free and allowed."""
         return slots
 
+    def why_not_slot(self, hall: Hall, seat: int, slot: int) -> Refusal | None:
+        """Why a free slot cannot be taken; None: nothing beside the base game's rules forbids it."""
+        return None
+
     def before_placing(self, table: "HallTable", seat: int, member: int, slot: int) -> None:
         """A Character is about to be placed."""
 

@@ -200,6 +200,12 @@ def guest_invited(hall: Hall, e: wire.GuestInvited) -> None:
     hall.stage[displayed(hall, e.card)].append(marker(e.trick, e.seat, hall.symbols[e.seat][slot], 0))
 
 
+def pile_invited(hall: Hall, e: wire.PileInvited) -> None:
+    slot = hall.tricks[e.seat].index(e.trick)
+    hall.prepared[e.seat][slot] -= 2
+    hall.stage[displayed(hall, e.card)].append(marker(e.trick, e.seat, hall.symbols[e.seat][slot], 0, True))
+
+
 def performance_cards_swapped(hall: Hall, e: wire.PerformanceCardsSwapped) -> None:
     a, b = displayed(hall, e.first), displayed(hall, e.second)
     hall.display[a], hall.display[b] = hall.display[b], hall.display[a]
@@ -391,6 +397,7 @@ EVOLVE: dict[type, Callable[[Any, Any], None]] = {
     wire.SpecialCardReturned: special_card_returned,
     wire.PileSetUp: pile_set_up,
     wire.GuestInvited: guest_invited,
+    wire.PileInvited: pile_invited,
     wire.PerformanceCardsSwapped: performance_cards_swapped,
     wire.MarkerLeft: marker_left,
     wire.MarkerRestored: marker_restored,

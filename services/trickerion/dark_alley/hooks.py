@@ -80,6 +80,9 @@ class DarkAlleyHooks(Hooks):
     def place_slots(self, hall: Hall, seat: int, member: int, slots: list[int]) -> list[int]:
         return placing.place_slots(hall, content_of(hall), seat, slots)
 
+    def why_not_slot(self, hall: Hall, seat: int, slot: int) -> Refusal | None:
+        return placing.why_not_slot(hall, content_of(hall), seat, slot)
+
     def before_placing(self, table: HallTable, seat: int, member: int, slot: int) -> None:
         placing.before_placing(table, seat, member, slot)
 

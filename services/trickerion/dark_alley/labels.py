@@ -126,6 +126,8 @@ def _performance(menus: "Menus", command: Any) -> "Path":
             return ("set up two markers as one", TRICKS[trick], f"on {menus.card(card)}", *spot)
         case tr.InviteGuest(trick=trick, card=card):
             return ("set up beside the slots", TRICKS[trick], f"of {menus.card(card)}")
+        case tr.InvitePile(trick=trick, card=card):
+            return ("set up two markers as one beside the slots", TRICKS[trick], f"of {menus.card(card)}")
         case tr.SwapCards(first=first, second=second):
             return (card_name(first), f"with {card_name(second)}")
         case tr.PerformInStreet(card=card, slot=slot):

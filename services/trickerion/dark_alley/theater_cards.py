@@ -12,10 +12,12 @@ from guildhall.trickerion.v1.structs import (
     Declined,
     GuestInvited,
     InviteGuest,
+    InvitePile,
     Magician,
     MarkerLeft,
     PerformanceCardsSwapped,
     PerformInStreet,
+    PileInvited,
     PileSetUp,
     SetUpPile,
     SetUpTrick,
@@ -117,7 +119,7 @@ def joined_bonuses(hall: Hall, content: Content, card: int, slot: int) -> list[i
 
 
 def guests(hall: Hall, content: Content, seat: int) -> list[Any]:
-    """Markers beside the slots of cards without a free slot (TR-D51, TR-AD30)."""
+    """Markers, or Electra's piles, beside the slots of cards without a free slot (TR-D51, TR-AD30)."""
     if hall.ap < bonus_ap(hall, content):
         return []
     full = [
@@ -125,18 +127,21 @@ def guests(hall: Hall, content: Content, seat: int) -> list[Any]:
         for card, markers in zip(display_of(hall), hall.stage, strict=True)
         if all(markers[: len(content.performances[card].layout.slots)])
     ]
-    return [
+    single = [
         commands.invite_guest(trick, card)
         for trick, symbol, prepared in zip(hall.tricks[seat], hall.symbols[seat], hall.prepared[seat], strict=True)
         if prepared
         for card, markers in full
         if not theater.same_symbol(markers, seat, symbol)
     ]
+    two = pile_tricks(hall, seat)
+    return [*single, *(commands.invite_pile(guest.trick, guest.card) for guest in single if guest.trick in two)]
 
 
-def invite(table: HallTable, seat: int, command: InviteGuest) -> Sequence[Frame]:
+def invite(table: HallTable, seat: int, command: InviteGuest | InvitePile) -> Sequence[Frame]:
+    kind = PileInvited if isinstance(command, InvitePile) else GuestInvited
     money.spend_ap(table, bonus_ap(table.hall, table.content))
-    table.emit(GuestInvited(seat, command.trick, command.card))
+    table.emit(kind(seat, command.trick, command.card))
     hooks.of(table.hall).trick_set_up(table, seat, command.trick)
     return ()
 
