@@ -24,7 +24,9 @@ FAULTS = (*arcane_alley.FAULTS, *trickerion.FAULTS)
 COPIED = ("libs", "services", "tests", "proto", "tools", "docs", "pyproject.toml", "gen")
 CONTROL = "no fault at all"
 LONGEST = 300
-"""Seconds that one suite may take on one fault; a suite that hangs has caught it, and is marked."""
+"""Seconds of CPU that a process of a suite may take on one fault; a suite that hangs has caught it."""
+ASLEEP = 3_600
+"""Seconds after which a suite that takes no CPU is ended, as one that hangs."""
 
 
 def plant(fault: Fault, tree: Path) -> None:
@@ -49,9 +51,16 @@ def caught(suite: str, game: str, tree: Path) -> str:
     command = [sys.executable, "-m", "tests.faults.suites", suite, game]
     try:
         done = subprocess.run(
-            command, cwd=tree, env=environment(tree), capture_output=True, timeout=LONGEST, check=False
+            ["/bin/sh", "-c", f'ulimit -t {LONGEST} && exec "$@"', "sh", *command],
+            cwd=tree,
+            env=environment(tree),
+            capture_output=True,
+            timeout=ASLEEP,
+            check=False,
         )
     except subprocess.TimeoutExpired:
+        return f"{suite} (hangs)"
+    if done.returncode < 0:
         return f"{suite} (hangs)"
     return suite if done.returncode else ""
 

@@ -2,7 +2,6 @@
 
     python -m tests.games.<game>.golden record    plays and records them anew
     python -m tests.games.<game>.golden check     replays them, and says what differs
-    python -m tests.games.<game>.golden views     when views gained fields: keeps the games, hashes their views anew
 
 Of each version a recording holds the record itself, the command that made it, and hashes of what code made of it:
 state, each viewer's view, each seat's legal commands. They are replayed twice: folded without rules, and decided again.
@@ -55,9 +54,6 @@ def main(golden: GoldenGames, what: str) -> int:
     if what == "record":
         record(golden)
         return 0
-    if what == "views":
-        rehash_views(golden)
-        return 0
     found = [difference for name in golden.games for difference in differences(golden, name)]
     print("\n".join(found[:20]) or f"{len(golden.games)} games are as they were recorded")
     return 1 if found else 0
@@ -73,20 +69,6 @@ def record(golden: GoldenGames) -> None:
         data = gzip.compress(msgspec.msgpack.encode(versions), 9, mtime=0)
         (golden.folder / f"{name}.bin").write_bytes(data)
         print(f"{name}: {len(versions)} versions, {len(data)} bytes")
-
-
-def rehash_views(golden: GoldenGames) -> None:
-    """Keep all games, with the hashes of present views. Raises ValueError where anything but views differs."""
-    for name in golden.games:
-        file = golden.folder / f"{name}.bin"
-        kept = msgspec.msgpack.decode(gzip.decompress(file.read_bytes()), type=list[Version])
-        game: Game | None = None
-        for one in kept:
-            game, _ = fold(golden.games[name][0].rules, game, one.body, one.hash)
-            one.views = version(game, one.body, one.command).views
-        file.write_bytes(gzip.compress(msgspec.msgpack.encode(kept), 9, mtime=0))
-        if left := list(differences(golden, name)):
-            raise ValueError(f"more than views differs: {left[0]}")
 
 
 def played(subject: Subject, random: Random, creation: Creation) -> Iterator[Version]:

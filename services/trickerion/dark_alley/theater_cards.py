@@ -26,14 +26,14 @@ from guildhall.trickerion.v1.structs import (
 from services.trickerion import commands as base_commands
 from services.trickerion import hooks, money, theater
 from services.trickerion.asking import Ask, HallTable
-from services.trickerion.content import Action, Content, Yield
+from services.trickerion.content import Action, Content
 from services.trickerion.dark_alley import commands
 from services.trickerion.dark_alley.cards import Bonus, armed_card, bonus_ap
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.tricks import marker_yield
 from services.trickerion.dark_alley.workshop_cards import gain_yield
 from services.trickerion.hall import Hall, display_of, displayed, seat_of, theater_day, trick_of
-from services.trickerion.yields import changed
+from services.trickerion.yields import change_of_day, changed
 
 SWAP_COINS = 3
 """What Buying Time pays."""
@@ -190,11 +190,10 @@ def perform_in_street(table: HallTable, seat: int, command: PerformInStreet) -> 
     hall, content = table.hall, table.content
     marker = hall.stage[displayed(hall, command.card)][command.slot]
     own = marker_yield(hall, content, marker)
-    fame, coins = hooks.of(hall).day_modifier(hall, content, theater_day(hall, seat))
-    skip = hall.rulings.skip_absent_yield
+    day = change_of_day(hall, content, theater_day(hall, seat))
     money.spend_ap(table, bonus_ap(hall, content))
     table.emit(MarkerLeft(seat, command.card, command.slot))
-    gain_yield(table, seat, Yield(changed(own.fame, (fame,), skip), changed(own.coins, (coins,), skip), own.shards))
+    gain_yield(table, seat, changed(own, [day], hall.rulings.skip_absent_yield))
     return ()
 
 

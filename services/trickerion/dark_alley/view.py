@@ -44,6 +44,7 @@ def view(hall: Hall) -> DarkAlleyView:
         quick_order_claimant=None if alley.claimant == NOBODY else alley.claimant,
         premiere=TrickPremiere(*alley.premiere) if alley.premiere else None,
         stolen=tuple(map(TakenYield, alley.stolen[::2], alley.stolen[1::2])),
+        performed_card=alley.performed_card,
         modifier_orders=tuple(ModifierOrder(slot, tuple(order)) for slot, *order in alley.chosen_orders),
     )
 

@@ -1,6 +1,6 @@
 """Golden games of Arcane Alley: see tests/suites/golden.py.
 
-python -m tests.games.arcane_alley.golden record | check | views
+python -m tests.games.arcane_alley.golden record | check
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Golden games of Trickerion: see tests/suites/golden.py.
 
-python -m tests.games.trickerion.golden record | check | views
+python -m tests.games.trickerion.golden record | check
 """
 
 import sys

@@ -12,7 +12,7 @@ from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.hall import Hall
 from services.trickerion.rules import RULES
 from services.trickerion.view import view
-from tests.games.trickerion.script import ALLEY, Script, assign, place, seat, spectator
+from tests.games.trickerion.script import ALLEY, Script, assign, final, place, seat, spectator
 
 OTHERWISE: dict[str, Any] = {
     "active": [Prophecy.P02 | 0xFF00],
@@ -37,6 +37,7 @@ OTHERWISE: dict[str, Any] = {
     "shares": [1],
     "in_stock": [wire.Component.COG],
     "claimant": 1,
+    "performed_card": wire.PerformanceCard.R01,
     "talents": [0, Member.FIRST_APPRENTICE],
 }
 """Another value of each public field of the Dark Alley."""
@@ -70,6 +71,35 @@ def shown(hall: Hall, viewer: int | None, field: str, otherwise: bool) -> wire.V
     if otherwise:
         setattr(alley_of(other), field, OTHERWISE[field])
     return view(RULES.blind(other, viewer), viewer)
+
+
+@pytest.mark.rule("TR-D25")
+def test_what_final_scoring_would_add_counts_cards_that_only_their_owner_knows() -> None:
+    a = seat(hand="empower interest headhunter", coins=0, shards=0)
+    t = assign(2, a=a, b=seat(), options=ALLEY)
+    assert [final_fame_of_a(view) for view in (t.a.sees(), t.b.sees(), spectator(t))] == [6, 6, 6]
+
+
+@pytest.mark.rule("TR-D25", "TR-AD19")
+def test_of_cards_that_lie_facedown_it_counts_as_many_as_there_have_to_be() -> None:
+    a = seat("magician engineer", hand="empower interest headhunter", coins=0, shards=0)
+    t = assign(2, a=a, b=seat(), options=ALLEY, prophecies="p20 / p11 p22 p14 / p10")
+    t.b.does("assign magician:workshop")
+    t.a.does("assign magician:empower engineer:theater")
+    assert [final_fame_of_a(view) for view in (t.a.sees(), t.b.sees(), spectator(t))] == [4, 2, 2]
+
+
+@pytest.mark.rule("TR-146")
+def test_after_final_scoring_nothing_more_would_be_added() -> None:
+    t = final(2, a=seat(coins=9, shards=3))
+    assert t.game.ended is not None
+    assert {final_fame_of_a(view) for view in (t.a.sees(), t.b.sees(), spectator(t))} == {0}
+
+
+def final_fame_of_a(seen: wire.View) -> int:
+    """What seat a would gain by final scoring."""
+    assert seen.derived is not None
+    return seen.derived.players[0].final_fame
 
 
 def everybody(t: Script) -> list[wire.DarkAlleyView]:
