@@ -322,7 +322,7 @@ def test_menus_and_table_tell_what_things_cost_and_yield_now() -> None:
     t = under("p22", seat("magician:downtown"))
     assert "Saturday +0, yield +1" in drawn(t.a.sees(), 120)
     t = under("p16", seat("magician:downtown"))
-    assert "yield" not in drawn(t.a.sees(), 120).partition("Thursday")[2].partition("stage")[0]
+    assert "yield" not in drawn(t.a.sees(), 120).partition("Thursday +1")[2].partition("stage")[0]
 
 
 def test_the_bonus_of_a_card_shows_in_markers_and_yields() -> None:
