@@ -26,8 +26,9 @@ from guildhall.telemetry import metrics
 from services.matchmaking import states
 from services.matchmaking.accepted import payload_hash
 from services.matchmaking.guesses import Guesses
-from services.matchmaking.hosted_pool import MATCHMAKING, Asked, HostedPool
+from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
+from services.matchmaking.judging import MATCHMAKING, Asked
 from services.matchmaking.pool import Pool
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.watching import Told, Watch

@@ -92,6 +92,14 @@ class Tries:
         self._pause = min(2 * self._pause, LAST_PAUSE)
 
 
+def _unanswered(error: grpc.aio.AioRpcError) -> bool:
+    """Whether the hall did not answer, or says itself that it does not know. CANCELLED without a word of the hall's is
+    gRPC's own: the connection went away under the call.
+    """
+    code = error.code()
+    return code is grpc.StatusCode.UNAVAILABLE or (code is grpc.StatusCode.CANCELLED and error_info(error) is None)
+
+
 class Client:
     """One subject's connection to the services of one game. Close it when done."""
 
@@ -142,7 +150,8 @@ class Client:
     async def call(self, service: str, method: str, **fields: Any) -> Any:
         """Ask a method with the fields of its request; the response. Raises HallError.
 
-        UNAVAILABLE (outcome unknown) is tried again with the same bytes, so with the same command_id.
+        UNAVAILABLE (outcome unknown), and what gRPC cancelled before it reached the hall, is tried again with the same
+        bytes, so with the same command_id.
         """
         request = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
         stub: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = self._channel.unary_unary(self._path(service, method))
@@ -259,7 +268,7 @@ class Client:
 
     async def _wait(self, tries: "Tries", error: grpc.aio.AioRpcError) -> None:
         """Wait before a request is tried again. Raises HallError where that is no use, or patience is at an end."""
-        if error.code() is not grpc.StatusCode.UNAVAILABLE or tries.over:
+        if not _unanswered(error) or tries.over:
             raise self._failed(error) from None
         if tries.seconds >= WORTH_TELLING and not self._gone:
             self._gone = True

@@ -3,7 +3,7 @@ on Kafka.
 """
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +13,7 @@ import typer
 
 import services
 from guildhall.cli import faces
-from guildhall.cli.bots import BotsChild, serve_bots
+from guildhall.cli.bots import BotsChild, serve_bots, write_bots_key
 from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.read_side import (
@@ -33,7 +33,7 @@ from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
 from guildhall.readmodel.child import NoRedis
-from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, public_keys
+from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, existing_key, give_bots_key, public_keys
 from guildhall.telemetry import logs
 from services.matchmaking.house import HouseRules
 from services.matchmaking.process import Matchmaking
@@ -59,6 +59,7 @@ def register(app: typer.Typer) -> None:
     commands.command(name="matchmaking")(serve_matchmaking)
     commands.command(name="bots")(serve_bots)
     app.add_typer(commands, name="serve")
+    app.command(name="bots-key")(write_bots_key)
 
 
 def games() -> list[Rules]:
@@ -86,6 +87,14 @@ Advertised = Annotated[
         help="host:port at which the hall's other processes reach this one. Default: where it listens.",
     ),
 ]
+Public = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--public",
+        help="Where players connect to play, host:port, as whoever is given a seat is told; GAME=host:port of one game "
+        "alone, and may be given again. Default: where they asked for the seat.",
+    ),
+]
 Bootstrap = Annotated[
     str,
     typer.Option("--kafka", envvar="GUILDHALL_KAFKA_BOOTSTRAP", help="Kafka's address: host:port[,host:port…]."),
@@ -108,6 +117,7 @@ def serve(
     log_format: LogLines = LogFormat.CONSOLE,
     metrics_port: MetricsPort = None,
     keys: KeysFrom = None,
+    public: Public = None,
 ) -> None:
     """Serve every game on one port, its data in one directory; Ctrl-C drains and stops.
 
@@ -115,6 +125,7 @@ def serve(
     """
     _configure_logs(log_format)
     served = games()
+    told = public_places(public, served)
     config = HallConfig(
         data=data,
         games=served,
@@ -123,11 +134,12 @@ def serve(
         metrics_port=metrics_port,
         keys=_keys(keys),
         beside=lambda: OneMachine(served, data / REDIS_DIRECTORY),
-        housed=matchmaking(served),
+        housed=matchmaking(served, told, here=address not in ANY_ADDRESS),
     )
     bots = BotsChild()
 
     def started(hall: Hall) -> None:
+        give_bots_key(existing_key(data), data)
         reached = "127.0.0.1" if address in ANY_ADDRESS else address
         bots.start(f"{reached}:{hall.port}", data)
         _welcome(hall)
@@ -135,10 +147,34 @@ def serve(
     _run(Hall(config), started, f"on {data}", at_end=bots.stop)
 
 
-def matchmaking(games: list[Rules]) -> Callable[[Foundation], Housed]:
-    """Matchmaking of these games, with every bot that they have."""
-    houses = [HouseRules(rules, faces.strengths(rules.game)) for rules in games]
-    return lambda foundation: Matchmaking(houses, foundation)
+def matchmaking(games: list[Rules], public: Mapping[str, str], *, here: bool = False) -> Callable[[Foundation], Housed]:
+    """Matchmaking of these games, with every bot that they have. `public`: where each is played; of one that is not
+    named, `here`, where this process listens, or wherever a player has asked.
+    """
+
+    def housed(foundation: Foundation) -> Matchmaking:
+        mine = foundation.me.address if here else ""
+        houses = [
+            HouseRules(rules, faces.strengths(rules.game), public=public.get(rules.game, mine)) for rules in games
+        ]
+        return Matchmaking(houses, foundation)
+
+    return housed
+
+
+def public_places(told: Sequence[str] | None, games: Sequence[Rules]) -> dict[str, str]:
+    """Where each game is played, as `--public` said: one address for all, or for a game. Raises typer.BadParameter."""
+    names = [rules.game for rules in games]
+    places: dict[str, str] = {}
+    for word in told or ():
+        game, _, address = word.rpartition("=")
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise typer.BadParameter(f"{word!r} is not host:port, nor GAME=host:port", param_hint="--public")
+        if game and faces.game_name(game) not in names:
+            raise typer.BadParameter(f"{game} is not served here", param_hint="--public")
+        places |= {faces.game_name(game): address} if game else {name: address for name in names if name not in places}
+    return places
 
 
 def serve_rules(
@@ -245,12 +281,15 @@ def serve_matchmaking(
     kafka_config: KafkaConfig = None,
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
+    public: Public = None,
 ) -> None:
     """Serve the matchmaking of games on Kafka, as one of any number of processes; SIGTERM drains it."""
     _configure_logs(log_format)
+    served = _named(game)
+    told = public_places(public, served)
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     config = _one_of_several(there, data, address, port, advertise, metrics_port, keys)
-    _run(Hall(replace(config, housed=matchmaking(_named(game)))), _tell_of_matchmaking, f"on Kafka at {kafka}")
+    _run(Hall(replace(config, housed=matchmaking(served, told))), _tell_of_matchmaking, f"on Kafka at {kafka}")
 
 
 def _one_of_several(

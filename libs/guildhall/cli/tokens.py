@@ -10,7 +10,7 @@ from pathlib import Path
 import jwt
 
 from guildhall.cli.problems import Problem
-from guildhall.rpc.identity import KEY_FILE, existing_key, mint
+from guildhall.rpc.identity import BOTS_KEY_FILE, KEY_FILE, existing_key, given_bots_key, mint
 
 DAY = 24 * 3600
 HELD = "GUILDHALL_TOKEN"
@@ -51,3 +51,16 @@ def _subject(token: str) -> str:
         return str(jwt.decode(token, options={"verify_signature": False})["sub"])
     except (jwt.PyJWTError, KeyError):
         raise Problem(f"What is in {HELD} is no token.") from None
+
+
+def bot_token(directory: Path, subject: str) -> str:
+    """A token of one of the hall's bots for a day, signed with the bots' key. Raises Problem where it is not there."""
+    try:
+        return mint(given_bots_key(directory), subject, ["play"], DAY)
+    except FileNotFoundError:
+        raise Problem(
+            f"There is no {directory / BOTS_KEY_FILE}: guildhall bots-key makes it from the hall's key "
+            "(guildhall serve all does that by itself)."
+        ) from None
+    except (ValueError, OSError) as error:
+        raise Problem(str(error)) from None

@@ -129,6 +129,31 @@ GAMES_MADE = Counter(
     ["game", "result"],
     registry=REGISTRY,
 )
+UNSTORED_ENTRIES = Gauge(
+    "guildhall_matchmaking_unstored_entries",
+    "Entries of a pool's log since its newest stored state: a start has to fold them.",
+    ["game"],
+    registry=REGISTRY,
+)
+SEATED_SECONDS = Histogram(
+    "guildhall_matchmaking_seated_seconds",
+    "Time from a ticket to the seat in its game.",
+    ["game"],
+    buckets=(1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 7200),
+    registry=REGISTRY,
+)
+TICKETS_ENDED = Counter(
+    "guildhall_matchmaking_tickets_ended", "Tickets that ended, by how.", ["game", "outcome"], registry=REGISTRY
+)
+OFFERS_LAPSED = Counter(
+    "guildhall_matchmaking_offers_lapsed", "Offers that came to nothing.", ["game"], registry=REGISTRY
+)
+CREATIONS_IN_DOUBT = Gauge(
+    "guildhall_matchmaking_creations_in_doubt",
+    "Games that were asked for, and of which it is not known yet whether they were made.",
+    ["game"],
+    registry=REGISTRY,
+)
 WRONG_CODES = Counter("guildhall_matchmaking_wrong_codes", "Codes that were nobody's.", ["game"], registry=REGISTRY)
 
 PROJECTED = Counter("guildhall_projected_records", "Records folded into read models.", ["game"], registry=REGISTRY)
