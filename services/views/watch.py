@@ -1,7 +1,6 @@
 """A stream of a game: first the whole view, then every version as its viewer may see it."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ class Watch:
     __slots__ = (
         "__weakref__",
         "_caller",
+        "_due",
         "_end",
         "_events",
         "_limits",
@@ -67,6 +67,7 @@ class Watch:
         # Thousands may be open in which nothing happens: a list and a future that is made when it is needed are small.
         self._queue: list[tuple[int, bytes, bool]] = []
         self._waiting: asyncio.Future[None] | None = None
+        self._due = 0.0
         self._end: Failure | None = None
         self._over = False
         self._unsubscribe: Callable[[], None] | None = None
@@ -162,24 +163,31 @@ class Watch:
     async def _next(self) -> tuple[int, bytes, bool]:
         """The next version's (number, message, last one?), or a heartbeat with number 0."""
         if not self._queue and self._end is None:
-            patience = min(self._limits.heartbeat_seconds, max(0.0, self._caller.expires - time.time()))
-            await self._woken(patience)
+            await self._woken()
         self._caller.check_expiry()
         if self._queue:
             return self._queue.pop(0)
         self._check()
         return 0, self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat()), False
 
-    async def _woken(self, seconds: float) -> None:
-        """Returns when something is queued or the stream has to end, and after so many seconds."""
+    async def _woken(self) -> None:
+        """Returns when something is queued, the stream has to end, or a heartbeat is due."""
         loop = asyncio.get_running_loop()
+        self._due = loop.time() + self._limits.heartbeat_seconds
         self._waiting = loop.create_future()
-        timer = loop.call_later(seconds, self._wake)
         try:
             await self._waiting
         finally:
-            timer.cancel()
             self._waiting = None
+
+    def tick(self, now: float, today: float) -> None:
+        """Go on where a heartbeat is due (`now`: the loop's time), or the token has expired (`today`: Unix time).
+
+        Somebody has to call it every now and then: a timer of its own for every wait would take more of the processor
+        than all else that a stream does.
+        """
+        if now >= self._due or today >= self._caller.expires:
+            self._wake()
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():
