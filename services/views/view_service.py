@@ -87,14 +87,19 @@ class ViewService:
         seen = await self._reads.visible(asked.game_id, caller, patience(context))
         await self._reads.newest(seen, asked.min_version, patience(context))
         events = asked.mode == self._wire.WatchMode.EVENTS
+        message = b""
         watch = Watch(self._reads, self._messages, seen, caller, self._watching, events=events)
         self._watches.add(watch)
         if self._ticking is None or self._ticking.done():
             self._ticking = asyncio.create_task(self._tick())
         try:
-            async with aclosing(watch.messages_after(asked.after_version, patience(context))) as messages:
+            async with aclosing(watch.beginning(asked.after_version, patience(context))) as messages:
                 async for message in messages:
                     yield message
+            # What the beginning needed, a whole state among it, is let go before the long wait for what comes.
+            del request, asked, seen, messages, message
+            while not watch.over:
+                yield await watch.next()
         finally:
             self._watches.discard(watch)
             watch.unsubscribe()

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,25 +83,28 @@ class Watch:
             self._unsubscribe()
             self._unsubscribe = None
 
-    async def messages_after(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
-        """Encoded WatchViewResponses: those after a version, or from the newest on; ends when the game has.
+    @property
+    def over(self) -> bool:
+        """Whether the game's last version was given: `next` would wait for ever."""
+        return self._over
+
+    async def next(self) -> bytes:
+        """The encoded WatchViewResponse that follows `beginning`: the next version, or a heartbeat.
+
+        Raises Failure: TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
+        """
+        version, message, self._over = await self._next()
+        if version:
+            self._sent = version
+        return message
+
+    async def beginning(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
+        """Encoded WatchViewResponses: those after a version up to the newest, or that alone; from there on it is heard.
 
         A version that is not here yet, though in the log, is waited for, for so many seconds.
 
-        Raises Failure: VERSION_OUT_OF_RANGE, TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
+        Raises Failure VERSION_OUT_OF_RANGE, and as `next`.
         """
-        # What the beginning needs, a whole state among it, is let go before the long wait for what comes.
-        async with aclosing(self._beginning(after, seconds)) as messages:
-            async for message in messages:
-                yield message
-        while not self._over:
-            version, message, self._over = await self._next()
-            if version:
-                self._sent = version
-            yield message
-
-    async def _beginning(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
-        """Up to the newest version; from there on it is heard."""
         game = await self._reads.having(self._seen, after or 0, seconds, "after_version")
         # Nothing may be awaited from here until the watcher is subscribed: it would miss a version.
         newest, self._over = game.version, game.ended is not None

@@ -50,6 +50,14 @@ class Heard:
         self.ended = why
 
 
+async def messages(watch: Watch, after: int | None) -> AsyncGenerator[bytes, None]:
+    """All that a watcher's stream tells."""
+    async for message in watch.beginning(after, PATIENCE):
+        yield message
+    while not watch.over:
+        yield await watch.next()
+
+
 class Side:
     """A projection and a read side over one log and one Redis."""
 
@@ -68,8 +76,7 @@ class Side:
         return await self.reads.visible(game_id, caller, PATIENCE)
 
     def watch(self, seen: Seen, after: int | None, caller: Caller = ALICE) -> AsyncGenerator[bytes, None]:
-        watch = Watch(self.reads, Messages(RULES), seen, caller, WatchLimits(), events=True)
-        return watch.messages_after(after, PATIENCE)
+        return messages(Watch(self.reads, Messages(RULES), seen, caller, WatchLimits(), events=True), after)
 
     async def at_newest(self, seen: Seen) -> Any:
         return await self.reads.newest(seen, self.table.games[seen.live.game_id].version, PATIENCE)

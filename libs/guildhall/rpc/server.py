@@ -218,16 +218,19 @@ def _stream(
             else:
                 gate.meter.check_size(request)
             # A bot of the hall may play any number of games.
-            with (
-                gate.meter.stream(caller.subject, capped=not caller.own),
-                streams.track_inprogress(),
-                stalls.watched(caller, context) as taking,
-            ):
+            gate.meter.open_stream(caller.subject, capped=not caller.own)
+            streams.inc()
+            taking = stalls.begin(caller, context)
+            try:
                 async with aclosing(answer(request, caller, context)) as responses:
                     async for response in responses:
                         taking.since = loop.time()
                         yield response
                         taking.since = 0.0
+            finally:
+                stalls.end(taking)
+                streams.dec()
+                gate.meter.close_stream(caller.subject)
         except Exception as error:
             failure = _failure(name, error)
         else:

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from guildhall.rpc.deadlines import Context
@@ -42,17 +40,17 @@ class Stalls:
         self._ending: set[asyncio.Task[None]] = set()
         self._looking: asyncio.Task[None] | None = None
 
-    @contextmanager
-    def watched(self, caller: Caller, context: Context) -> Iterator[Taking]:
-        """Around an open stream, in its own task, which is cancelled where its client takes nothing."""
+    def begin(self, caller: Caller, context: Context) -> Taking:
+        """A stream is open, in this task, which is cancelled where its client takes nothing; until `end`."""
         taking = Taking(caller, context)
         self._open.add(taking)
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look())
-        try:
-            yield taking
-        finally:
-            self._open.discard(taking)
+        return taking
+
+    def end(self, taking: Taking) -> None:
+        """The stream has ended."""
+        self._open.discard(taking)
 
     async def _look(self) -> None:
         loop = asyncio.get_running_loop()
