@@ -27,7 +27,7 @@ _READ_SECONDS = 30.0
 _AT_ONCE = 20
 _SWITCHES = 100
 _GAME_KINDS = ("state", "states", "feed", "offsets", "summary")
-_OWN_KINDS = ("position", "news", "stopped")
+_OWN_KINDS = ("position", "news", "stopped", "kept", "doubted")
 """Kinds of keys that are compared game by game, or not at all; every other is a list or the standings."""
 
 

@@ -163,12 +163,21 @@ PROJECTION_RETRIES = Counter(
 PROJECTION_STOPPED = Counter(
     "guildhall_projection_stopped", "Games whose models stand still, as it happened.", ["game"], registry=REGISTRY
 )
+UNREADABLE_MODELS = Counter(
+    "guildhall_unreadable_models", "Stored models that a view could not read.", ["game"], registry=REGISTRY
+)
+PROJECTION_FAILING = Gauge(
+    "guildhall_projection_failing",
+    "1 for a partition whose models cannot be brought forward, though log and Redis answer.",
+    ["game", "partition"],
+    registry=REGISTRY,
+)
 PROJECTION_LAG = Gauge(
     "guildhall_projection_lag_records", "Records in the log that the read models lack.", ["game"], registry=REGISTRY
 )
 PROJECTION_AGE = Gauge(
     "guildhall_projection_age_seconds",
-    "Age of the newest record that the read models lack.",
+    "Age of the oldest version that the read models lack; it grows where nobody can tell.",
     ["game"],
     registry=REGISTRY,
 )
