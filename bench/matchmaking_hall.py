@@ -14,12 +14,12 @@ from pathlib import Path
 from guildhall.host.hall import Foundation, Hall, HallConfig
 from guildhall.host.process import run_process
 from guildhall.kernel.v1.structs import EndReason
+from guildhall.rpc.pages import hall_key
 from guildhall.telemetry import logs
 from services.matchmaking.commands import Result, TakeResults
 from services.matchmaking.creating import tell
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
-from services.matchmaking.page_tokens import PageTokens
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.service import MATCHMAKING_SERVICE, MatchmakingService
 from services.trickerion.rules import RULES
@@ -50,7 +50,7 @@ class Pools:
             houses, foundation.log, foundation.me, foundation.owners, [over_at_once], foundation.on_change
         )
         self.service = MATCHMAKING_SERVICE
-        self.servicer = MatchmakingService(self.host, PageTokens(foundation.key))
+        self.servicer = MatchmakingService(self.host, hall_key(foundation.key))
         self.holdings = self.host.holdings
 
     @property
