@@ -21,7 +21,7 @@ BIN := .venv/bin
 ENV := .venv/.made
 GEN := gen/.made
 BUF := tools/buf/node_modules/.made
-PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal
+PYTEST := $(BIN)/pytest --numprocesses 2 --dist worksteal --durations 30 --durations-min 5
 
 .PHONY: help env gen run test check rules bench soak clean
 

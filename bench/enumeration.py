@@ -1,8 +1,10 @@
 """Enumeration: time of one listing of legal commands, blinding included, over all states that random games meet."""
 
+from dataclasses import replace
 from random import Random
 from time import perf_counter_ns
 
+from bench.catan import Beside
 from bench.random_games import NAMES, begin, rules_of, step, title
 from bench.table import Row
 from guildhall.kernel.rules import Rules
@@ -13,7 +15,9 @@ GAMES = 15
 
 def rows() -> list[Row]:
     """One row for each game."""
-    return [_row(rules_of(name)) for name in NAMES]
+    with Beside() as beside:
+        found = [_row(rules_of(name)) for name in NAMES]
+    return [replace(row, pace=beside.pace) for row in found]
 
 
 def _row(rules: Rules) -> Row:

@@ -1,9 +1,11 @@
 """Fold: events applied per second, every hash checked."""
 
+from dataclasses import replace
 from random import Random
 from statistics import median
 from time import perf_counter
 
+from bench.catan import Beside
 from bench.random_games import NAMES, play, rules_of, title
 from bench.table import Row
 from guildhall.kernel.fold import fold_all
@@ -15,7 +17,9 @@ ROUNDS = 7
 
 def rows() -> list[Row]:
     """One row for each game."""
-    return [_row(rules_of(name)) for name in NAMES]
+    with Beside() as beside:
+        found = [_row(rules_of(name)) for name in NAMES]
+    return [replace(row, pace=beside.pace) for row in found]
 
 
 def _row(rules: Rules) -> Row:

@@ -1,8 +1,10 @@
 """How long the greedy players think: time of one choice, over all decisions of games among them."""
 
+from dataclasses import replace
 from random import Random
 from time import perf_counter_ns
 
+from bench.catan import Beside
 from bench.greedy_vs_random import greedy_of, options_of
 from bench.random_games import NAMES, begin, rules_of, title
 from bench.table import Row
@@ -16,7 +18,9 @@ GAMES = 6
 
 def rows() -> list[Row]:
     """One row for each game."""
-    return [_row(rules_of(name)) for name in NAMES]
+    with Beside() as beside:
+        found = [_row(rules_of(name)) for name in NAMES]
+    return [replace(row, pace=beside.pace) for row in found]
 
 
 def _row(rules: Rules) -> Row:

@@ -2,18 +2,22 @@
 
 Two processes share a log of live games of Arcane Alley on one broker; each owns about `GAMES` of them, with
 `GAMES × VERSIONS` records. Nothing is stored beside the events yet, so whoever takes over folds all of them.
+
+`PLAYED` games are played, and each is written down under many ids: playing all of them would take minutes.
 """
 
 import asyncio
 import signal
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from bench.processes import once_available, rules_process
 from bench.random_games import begin, step
@@ -21,8 +25,10 @@ from bench.table import Row
 from guildhall.cli.client import Client
 from guildhall.cli.tokens import dev_token
 from guildhall.host import owners, packs
+from guildhall.kernel import ids
 from guildhall.kernel.fold import fold
 from guildhall.kernel.game import Game
+from guildhall.kernel.v1.structs import Record, encode_Record
 from guildhall.log.fold import Effective, FoldState, Verdict
 from guildhall.log.kafka import KafkaLog, open_kafka
 from guildhall.log.port import DEFAULT_PARTITIONS, Appended, Claim, partition_of
@@ -34,6 +40,7 @@ from tests.kafka_broker import Missing, bootstrap
 
 GAMES = 1_000
 VERSIONS = 100
+PLAYED = 40
 PLAYERS = 3
 AT_ONCE = 250
 PATIENCE = 60.0
@@ -93,25 +100,45 @@ async def fill(store: Store) -> list[str]:
         writers.append(Writer(store.events, partition, Claim("filler", "nowhere"), FoldState(), lambda verdict: None))
         await writers[-1].claim()
 
-    async def play(number: int) -> str:
-        random = Random(number)
-        game, decided = begin(RULES, random, PLAYERS)
-        game_id = game.created.game_id
-        writer = writers[partition_of(game_id, DEFAULT_PARTITIONS)]
-        while True:
-            appended = await writer.append(game_id, decided.record.seq, decided.hash, decided.body)
-            assert isinstance(appended, Appended)
-            if game.version == VERSIONS:
-                return game_id
-            decided = step(game, random)
-            assert game.ended is None, "these games are longer"
+    played = [play(number) for number in range(PLAYED)]
 
-    ids: list[str] = []
+    async def write(number: int) -> str:
+        game_id = ids.game_id("filler", str(number))
+        writer = writers[partition_of(game_id, DEFAULT_PARTITIONS)]
+        for seq, digest, body in renamed(played[number % PLAYED], game_id):
+            appended = await writer.append(game_id, seq, digest, body)
+            assert isinstance(appended, Appended)
+        return game_id
+
+    game_ids: list[str] = []
     for first in range(0, 2 * GAMES, AT_ONCE):
-        ids += await asyncio.gather(*(play(number) for number in range(first, first + AT_ONCE)))
+        game_ids += await asyncio.gather(*(write(number) for number in range(first, first + AT_ONCE)))
     for writer in writers:
         await writer.close()
-    return ids
+    return game_ids
+
+
+def play(number: int) -> list[Record]:
+    """The records of a game that is not over."""
+    random = Random(number)
+    game, decided = begin(RULES, random, PLAYERS)
+    records = [decided.record]
+    while game.version < VERSIONS:
+        records.append(step(game, random).record)
+        assert game.ended is None, "these games are longer"
+    return records
+
+
+def renamed(records: Sequence[Record], game_id: str) -> Iterator[tuple[int, bytes, bytes]]:
+    """Seq, hash and body of each record, as they would be were this the game's id."""
+    created = RULES.wire.decode_event(records[0].events[0])
+    first = RULES.wire.encode_event(replace(created, game_id=game_id))
+    before = records[0].prev_hash
+    for record in records:
+        events = (first, *record.events[1:]) if record is records[0] else record.events
+        body = encode_Record(replace(record, aggregate_id=game_id, events=events, prev_hash=before))
+        before = ids.version_hash(before, created.seed, record.seq, body)
+        yield record.seq, before, body
 
 
 async def fold_all(store: Store) -> tuple[int, int, float]:

@@ -4,6 +4,7 @@
 """
 
 import gc
+import zlib
 from collections import defaultdict
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +18,7 @@ from guildhall.matchmaking.v1.structs import OfferMade
 from services.arcane_alley.rules import RULES
 from services.matchmaking import deciding
 from services.matchmaking.house import HouseRules, is_bot
-from services.matchmaking.pool import Pool, Rating, restore, snapshot
+from services.matchmaking.pool import Pool, Rating, copied, encoded, restore
 
 GAME = "arcane_alley"
 HOUSE = HouseRules(RULES, offer_ms=10**9)
@@ -110,17 +111,29 @@ def _pass(count: int) -> tuple[float, float, float, float]:
 
 
 def _resting() -> list[Row]:
-    """What a new owner pays for 10,000 tickets."""
-    queue = Queue(1)
-    for _ in range(10_000):
-        queue.enter()
-    gc.collect()
-    began = perf_counter()
-    data = snapshot(queue.pool)
-    saved = perf_counter()
-    restore(HOUSE, data)
-    beside = f"{len(data) / 1e6:.1f} MB, written in {(saved - began) * 1e3:.0f} ms"
-    return [Row("pool restored, 10,000 waiting", perf_counter() - saved, "s", beside=beside)]
+    """What a new owner pays, and what storing keeps others from."""
+    rows = []
+    for count in (10_000, 100_000):
+        queue = Queue(1)
+        for _ in range(count):
+            queue.enter()
+        gc.collect()
+        began = perf_counter()
+        state = copied(queue.pool)
+        copying = perf_counter() - began
+        pieces, slowest, at = [], 0.0, perf_counter()
+        for piece in encoded(state):
+            pieces.append(piece)
+            slowest, at = max(slowest, perf_counter() - at), perf_counter()
+        data = b"".join(pieces)
+        packed = zlib.compress(data, 1)
+        began = perf_counter()
+        restore(HOUSE, data)
+        took = perf_counter() - began
+        size = f"{len(data) / 1e6:.0f} MB, {len(packed) / 1e6:.1f} compressed"
+        pauses = f"copied in {copying * 1e3:.0f} ms, slowest piece {slowest * 1e3:.1f} ms"
+        rows.append(Row(f"pool restored, {count:,} waiting", took, "s", beside=f"{size}; {pauses}"))
+    return rows
 
 
 # --- quality

@@ -1,25 +1,25 @@
-"""A hall with five pools and no games, for `bench.matchmaking_service`: `python -m bench.matchmaking_hall DATA` prints
+"""A hall with pools and no games, for `bench.matchmaking_service`: `python -m bench.matchmaking_hall DATA POOL…` prints
 its port.
 
 Where a rules service would make a game and play it, the game is over as soon as all have confirmed: the measure is of
 matchmaking alone.
 """
 
-import asyncio
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from guildhall.host.hall import Foundation, Hall, HallConfig
-from guildhall.host.process import run
+from guildhall.host.process import run_process
 from guildhall.kernel.v1.structs import EndReason
-from guildhall.rpc.limits import Limits
+from guildhall.rpc.pages import hall_key
 from guildhall.telemetry import logs
 from services.matchmaking.commands import Result, TakeResults
 from services.matchmaking.creating import tell
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
-from services.matchmaking.page_tokens import PageTokens
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.service import MATCHMAKING_SERVICE, MatchmakingService
 from services.trickerion.rules import RULES
@@ -42,15 +42,15 @@ async def over_at_once(hosted: HostedPool) -> None:
 
 
 class Pools:
-    """Five pools of one game's rules, under five names."""
+    """Pools of one game's rules, under several names."""
 
-    def __init__(self, foundation: Foundation) -> None:
-        houses = [HouseRules(replace(RULES, game=name), writes_per_second=2e3, write_burst=4e3) for name in POOLS]
+    def __init__(self, names: Sequence[str], foundation: Foundation) -> None:
+        houses = [HouseRules(replace(RULES, game=name), writes_per_second=2e3, write_burst=4e3) for name in names]
         self.host = PoolHost(
             houses, foundation.log, foundation.me, foundation.owners, [over_at_once], foundation.on_change
         )
         self.service = MATCHMAKING_SERVICE
-        self.servicer = MatchmakingService(self.host, PageTokens(foundation.key))
+        self.servicer = MatchmakingService(self.host, hall_key(foundation.key))
         self.holdings = self.host.holdings
 
     @property
@@ -73,5 +73,5 @@ def started(hall: Hall) -> None:
 
 if __name__ == "__main__":
     logs.configure("console")
-    config = HallConfig(data=Path(sys.argv[1]), games=[], port=0, housed=Pools, limits=Limits(streams=4096))
-    asyncio.run(run(Hall(config), started))
+    config = HallConfig(data=Path(sys.argv[1]), games=[], port=0, housed=partial(Pools, sys.argv[2:]))
+    run_process(Hall(config), started)

@@ -1,8 +1,10 @@
 """Matchmaking as players feel it: tickets per second from CreateTicket to the game, over five pools.
 
-One hall over SQLite on this machine, and its clients in one other process; each ticket is accepted, offered, confirmed
-and told over its subject's stream. GUILDHALL_TICKETS_PER_SECOND asks for another rate, GUILDHALL_BENCH_SECONDS for
-another time.
+Pools in one or more halls over SQLite, players in two other processes, all on this machine; each ticket is accepted,
+offered, confirmed and told over its subject's stream. Found by itself: the highest rate of which all comes to a game
+and the p99 of CreateTicket stays within 50 ms, then kept for `GUILDHALL_BENCH_SECONDS` (60). Beside it the rate of a
+bare echo on the same machine, and what the pools do without gRPC. `GUILDHALL_BENCH_HALLS` (1 to 5): so many processes
+share the pools; `GUILDHALL_TICKETS_PER_SECOND`: where the search begins.
 """
 
 import asyncio
@@ -10,167 +12,223 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import grpc
+import msgspec
 
 from bench.host_latency import percentile
+from bench.matchmaking_client import Ask, Begin, Measured, Place
 from bench.matchmaking_hall import POOLS
-from bench.processes import ROOT
+from bench.processes import ROOT, echo_process
 from bench.table import Row
-from guildhall.matchmaking.v1 import structs as wire
-from guildhall.rpc.identity import existing_key, mint
 
-RATE = float(os.environ.get("GUILDHALL_TICKETS_PER_SECOND", "1000"))
+MUST = 1000.0
+FIRST = float(os.environ.get("GUILDHALL_TICKETS_PER_SECOND", "200"))
 SECONDS = float(os.environ.get("GUILDHALL_BENCH_SECONDS", "60"))
-WARM_UP_SECONDS = 5.0
-SUBJECTS = int(4 * RATE)
-CHANNELS = 8
-SERVICE = "/guildhall.matchmaking.v1.MatchmakingService"
+PROBE_SECONDS = min(SECONDS, 8.0)
+HALLS = int(os.environ.get("GUILDHALL_BENCH_HALLS", "2"))
+CLIENTS = 2
+P99_MS = 50.0
+KEPT = 0.97
+"""Of what was asked for must have come to a game in the time."""
+STEP = 1.15
+"""The search ends where the next rate would be nearer than this to one that was too high."""
+LINE_BYTES = 1 << 26
+ECHO_SECONDS = 5.0
+ECHO_AT_ONCE = 32
 
 
-class Numbers:
-    """What was measured."""
+class Outcome(msgspec.Struct):
+    """What one rate came to."""
 
-    def __init__(self) -> None:
-        self.created: list[float] = []
-        self.confirmed: list[float] = []
-        self.whole: list[float] = []
-        self.late = 0
-        self.hall_cpu = 0.0
-        """Seconds that the hall's process used."""
+    rate: float
+    measured: Measured
+    halls_loop: float
+    """Seconds of processor of the halls' main threads, where their loops run."""
+    halls_other: float
+    """Of their other threads: SQLite's, gRPC's."""
+    clients: float
+    """Of the clients' processes."""
 
-    def clear(self) -> None:
-        """Begin here: what came before was to warm up."""
-        self.created, self.confirmed, self.whole, self.late = [], [], [], 0
+    @property
+    def sustained(self) -> float:
+        """Tickets per second that came to a game."""
+        return len(self.measured.whole) / self.measured.seconds
 
-
-class Subject:
-    """One player with an open stream."""
-
-    def __init__(self, channel: grpc.aio.Channel, token: str, pool: str) -> None:
-        self._channel = channel
-        self._metadata = (("authorization", f"Bearer {token}"),)
-        self._pool = pool
-        self._number = 0
-        self._state = wire.State()
-        self._changed = asyncio.Event()
-
-    async def watch(self) -> None:
-        """Follow the own state."""
-        request = wire.encode_WatchStateRequest(wire.WatchStateRequest(self._pool))
-        async for answer in self._channel.unary_stream(f"{SERVICE}/WatchState")(request, metadata=self._metadata):
-            self._state = wire.decode_WatchStateResponse(answer).state
-            self._changed.set()
-
-    async def once(self, numbers: Numbers) -> None:
-        """From a ticket to its game."""
-        self._number += 1
-        began = time.perf_counter()
-        request = wire.CreateTicketRequest(f"create {self._number}", self._pool, seats=(2,))
-        answer = await self._ask("CreateTicket", wire.encode_CreateTicketRequest(request))
-        ticket_id = wire.decode_CreateTicketResponse(answer).ticket_id
-        numbers.created.append(time.perf_counter() - began)
-        offer_id = ""
-        while not any(ended.ticket_id == ticket_id for ended in self._state.ended):
-            offer = self._state.offer
-            if offer is not None and not offer.you_confirmed and offer.offer_id != offer_id:
-                offer_id = offer.offer_id
-                at = time.perf_counter()
-                confirm = wire.ConfirmOfferRequest(f"confirm {offer_id}", self._pool, offer_id)
-                await self._ask("ConfirmOffer", wire.encode_ConfirmOfferRequest(confirm))
-                numbers.confirmed.append(time.perf_counter() - at)
-                continue
-            self._changed.clear()
-            await self._changed.wait()
-        numbers.whole.append(time.perf_counter() - began)
-
-    async def _ask(self, method: str, request: bytes) -> bytes:
-        call: Any = self._channel.unary_unary(f"{SERVICE}/{method}")
-        answer: bytes = await call(request, metadata=self._metadata)
-        return answer
+    @property
+    def good(self) -> bool:
+        """Whether the rate was kept, and creating was quick."""
+        measured = self.measured
+        kept = not measured.lost and self.sustained >= KEPT * self.rate
+        return kept and percentile(measured.created, 0.99) <= P99_MS
 
 
-def cpu_seconds(pid: int) -> float:
-    """That a process has used so far."""
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+class Processor:
+    """Of some processes: the seconds that they used since this was made."""
+
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._pids = pids
+        self._began = self._now()
+
+    def used(self) -> tuple[float, float]:
+        """(main threads, all other threads)."""
+        now = self._now()
+        return now[0] - self._began[0], now[1] - self._began[1]
+
+    def _now(self) -> tuple[float, float]:
+        main = sum(_seconds(Path(f"/proc/{pid}/task/{pid}/stat")) for pid in self._pids)
+        return main, sum(_seconds(Path(f"/proc/{pid}/stat")) for pid in self._pids) - main
+
+
+def _seconds(stat: Path) -> float:
+    user, system = stat.read_text().rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-async def measure(address: str, data: Path, hall: int) -> tuple[Numbers, float]:
-    """What was measured, and for how many seconds; `hall` is its process id."""
-    key = existing_key(data)
-    channels = [grpc.aio.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)]) for _ in range(CHANNELS)]
-    subjects = [
-        Subject(channels[n % CHANNELS], mint(key, f"player {n}", ["play"], 3600.0), POOLS[n % len(POOLS)])
-        for n in range(SUBJECTS)
-    ]
-    streams = [asyncio.create_task(subject.watch()) for subject in subjects]
-    await asyncio.sleep(2.0 + SUBJECTS / 1000)
-    numbers = Numbers()
-    idle: asyncio.Queue[Subject] = asyncio.Queue()
-    for subject in subjects:
-        idle.put_nowait(subject)
-    running: set[asyncio.Task[None]] = set()
-
-    async def one(subject: Subject) -> None:
-        await subject.once(numbers)
-        idle.put_nowait(subject)
-
-    began = time.perf_counter()
-    warm = int(RATE * WARM_UP_SECONDS)
-    for number in range(warm + int(RATE * SECONDS)):
-        if number == warm:
-            numbers.clear()
-            numbers.hall_cpu = -cpu_seconds(hall)
-        wait = began + number / RATE - time.perf_counter()
-        if wait > 0:
-            await asyncio.sleep(wait)
-        elif wait < -1.0:
-            numbers.late += 1
-        task = asyncio.create_task(one(await idle.get()))
-        running.add(task)
-        task.add_done_callback(running.discard)
-    took = time.perf_counter() - began - WARM_UP_SECONDS
-    numbers.hall_cpu += cpu_seconds(hall)
-    done = len(numbers.whole)
-    await asyncio.wait(running, timeout=10.0)
-    for stream in streams:
-        stream.cancel()
-    for channel in channels:
-        await channel.close()
-    numbers.whole = numbers.whole[:done]
-    return numbers, took
-
-
-async def _measured() -> tuple[Numbers, float]:
-    with tempfile.TemporaryDirectory(prefix="guildhall-bench-") as directory:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bench.matchmaking_hall", directory),
-            cwd=ROOT,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        try:
-            assert process.stdout is not None
-            port = int(await process.stdout.readline())
-            return await measure(f"127.0.0.1:{port}", Path(directory), process.pid)
-        finally:
+@asynccontextmanager
+async def child(module: str, *words: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A module of this folder as a process; killed at the end."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", module, *words),
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=LINE_BYTES,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
             process.kill()
-            await process.wait()
+        await process.wait()
+
+
+async def _line(process: asyncio.subprocess.Process) -> bytes:
+    assert process.stdout is not None
+    line = await process.stdout.readline()
+    if not line:
+        raise RuntimeError(f"a process of the measure ended: {await process.wait()}")
+    return line
+
+
+def _tell(process: asyncio.subprocess.Process, message: object) -> None:
+    assert process.stdin is not None
+    process.stdin.write(msgspec.json.encode(message) + b"\n")
+
+
+class Bench:
+    """Halls and clients that are up."""
+
+    def __init__(
+        self, halls: Sequence[asyncio.subprocess.Process], clients: Sequence[asyncio.subprocess.Process]
+    ) -> None:
+        self._halls = halls
+        self._clients = clients
+
+    async def at(self, rate: float, seconds: float) -> Outcome:
+        """What comes of that rate, asked for by all clients together."""
+        halls = Processor([process.pid for process in self._halls])
+        clients = Processor([process.pid for process in self._clients])
+        for client in self._clients:
+            _tell(client, Ask(rate / len(self._clients), seconds))
+        answers = [msgspec.json.decode(await _line(client), type=Measured) for client in self._clients]
+        both = Measured(seconds=max(answer.seconds for answer in answers))
+        for answer in answers:
+            both.created += answer.created
+            both.confirmed += answer.confirmed
+            both.whole += answer.whole
+            both.late += answer.late
+            both.lost += answer.lost
+            both.again += answer.again
+        loop, other = halls.used()
+        outcome = Outcome(rate, both, loop, other, sum(clients.used()))
+        p99 = percentile(both.created, 0.99) if both.created else float("nan")
+        told = f"{outcome.sustained:.0f}/s, create p99 {p99:.0f} ms, {both.lost} lost"
+        print(f"  asked for {rate:.0f}/s: {told}{'' if outcome.good else ': too much'}", file=sys.stderr)
+        return outcome
+
+
+@asynccontextmanager
+async def bench() -> AsyncIterator[Bench]:
+    """Up, with the pools shared out among the halls."""
+    async with AsyncExitStack() as stack:
+        root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="guildhall-bench-")))
+        halls, places = [], []
+        for number in range(HALLS):
+            pools = POOLS[number::HALLS]
+            data = root / f"hall-{number}"
+            data.mkdir()
+            process = await stack.enter_async_context(child("bench.matchmaking_hall", str(data), *pools))
+            places.append(Place(f"127.0.0.1:{int(await _line(process))}", str(data), pools))
+            halls.append(process)
+        clients = []
+        for number in range(CLIENTS):
+            process = await stack.enter_async_context(child("bench.matchmaking_client"))
+            _tell(process, Begin(f"player {number}", tuple(places)))
+            clients.append(process)
+        yield Bench(halls, clients)
+
+
+async def highest(up: Bench) -> Outcome:
+    """The highest rate that is good for the whole time; where none is found, the outcome of the lowest that was tried.
+
+    Short probes first, twice as much each time or half, then between; then the whole time, with less where it fails.
+    """
+    rate, low, high = FIRST, 0.0, float("inf")
+    while high / max(low, 1.0) > STEP and 5.0 < rate < 4 * MUST:
+        if (await up.at(rate, PROBE_SECONDS)).good:
+            low = rate
+        else:
+            high = rate
+        rate = 2 * low if high == float("inf") else high / 2 if not low else (low + high) / 2
+    rate = max(low, 10.0)
+    while True:
+        outcome = await up.at(rate, SECONDS)
+        if outcome.good or rate <= 10.0:
+            return outcome
+        rate *= 0.85
+
+
+async def echoes() -> float:
+    """Calls per second of a bare echo, a number at once from one client."""
+    async with echo_process() as address, grpc.aio.insecure_channel(address) as channel:
+        call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary("/bench.Echo/Echo")
+        end = time.perf_counter() + ECHO_SECONDS
+
+        async def ask() -> int:
+            count = 0
+            while time.perf_counter() < end:
+                await call(b"x" * 64)
+                count += 1
+            return count
+
+        return sum(await asyncio.gather(*(ask() for _ in range(ECHO_AT_ONCE)))) / ECHO_SECONDS
+
+
+async def _measured() -> tuple[Outcome, float]:
+    async with bench() as up:
+        outcome = await highest(up)
+    return outcome, await echoes()
 
 
 def rows() -> Iterable[Row]:
-    """Tickets per second, and how long each step took."""
-    numbers, took = asyncio.run(_measured())
-    beside = f"asked for {RATE:.0f}/s for {SECONDS:.0f} s; {numbers.late} were sent late"
-    yield Row("tickets accepted, offered and confirmed", len(numbers.whole) / took, "/s", 0.97 * RATE, beside=beside)
-    if numbers.whole:
-        share = 1000 * numbers.hall_cpu / len(numbers.whole)
-        yield Row("… of the hall's processor, each", share, "ms", beside="its whole process, all threads")
-        yield Row("CreateTicket, p99", percentile(numbers.created, 0.99), "ms", 50.0, True)
-        yield Row("CreateTicket, p50", percentile(numbers.created, 0.5), "ms")
-        yield Row("ConfirmOffer, p99", percentile(numbers.confirmed, 0.99), "ms")
-        yield Row("from the ticket to its game, p50", percentile(numbers.whole, 0.5), "ms", beside="passes: 1 s apart")
+    """Tickets per second, what each costs, and how long each step took."""
+    outcome, echo = asyncio.run(_measured())
+    measured, tickets = outcome.measured, len(outcome.measured.whole)
+    beside = f"{SECONDS:.0f} s, {HALLS} halls, {CLIENTS} clients; late {measured.late}, again {measured.again}"
+    yield Row("tickets accepted, offered and confirmed", outcome.sustained, "/s", MUST, beside=beside)
+    yield Row("a bare echo on this machine", echo, "calls/s", beside=f"{ECHO_AT_ONCE} at once, one client process")
+    if tickets:
+        warmed = tickets * (1 + 4.0 / SECONDS)
+        yield Row("… processor of the halls' loops, each", 1e3 * outcome.halls_loop / warmed, "ms")
+        yield Row(
+            "… of the halls' other threads, each", 1e3 * outcome.halls_other / warmed, "ms", beside="SQLite, gRPC"
+        )
+        yield Row("… of the clients, each", 1e3 * outcome.clients / warmed, "ms")
+        yield Row("CreateTicket, p99", percentile(measured.created, 0.99), "ms", P99_MS, True)
+        yield Row("CreateTicket, p50", percentile(measured.created, 0.5), "ms")
+        yield Row("ConfirmOffer, p99", percentile(measured.confirmed, 0.99), "ms")
+        yield Row("from the ticket to its game, p50", percentile(measured.whole, 0.5), "ms", beside="passes: 1 s apart")

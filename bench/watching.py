@@ -1,5 +1,5 @@
-"""Watching, on Kafka with a process of each role: how soon a watcher sees an accepted command, what idle watchers cost,
-how long the last of many watchers waits, and how fast views are given.
+"""Watching, on Kafka with a process of each role: what idle watchers cost, how long the last of many watchers waits,
+and how fast views are given. (How soon a watcher sees an accepted command is the measure `seen`.)
 
 Everything, the load included, shares this machine.
 """
@@ -7,30 +7,23 @@ Everything, the load included, shares this machine.
 import asyncio
 import tempfile
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 from statistics import median
 from typing import Any
 
 import grpc
 
 from bench.host_latency import percentile
+from bench.load import OPTIONS, PATIENCE, Load
 from bench.processes import HallOnKafka, hall_on_kafka
 from bench.table import Row
 from guildhall.cli.client import Client
 from guildhall.cli.tokens import dev_token
-from guildhall.kernel.v1.structs import Undo
 from tests.kafka_broker import Missing, bootstrap
 
 GAMES = 100
-RATE = 500
-"""Commands each second, over all games."""
-WARM_UP = 5.0
-SECONDS = 15.0
 IDLE = 2_000
 WRITING_SECONDS = 5.0
 WRITERS = 32
@@ -40,110 +33,6 @@ VIEWS = 3_000
 VIEWS_AT_ONCE = 32
 STREAMS_OF_ONE = 100
 """Streams that one subject opens; a hall takes 128."""
-PATIENCE = 60.0
-OPTIONS = (("wizard_powers", "false"),)
-
-
-@dataclass
-class Seen:
-    """Of the commands of a load: when each was sent, accepted and first seen by a watcher, by game and version."""
-
-    sent: dict[tuple[str, int], float] = field(default_factory=dict)
-    accepted: dict[tuple[str, int], float] = field(default_factory=dict)
-    seen: dict[tuple[str, int], list[float]] = field(default_factory=dict)
-
-    def since(self, begin: dict[tuple[str, int], float], after: float) -> list[float]:
-        """Seconds until each watcher saw what was begun after that time."""
-        return [at - begin[key] for key, times in self.seen.items() if begin.get(key, 0.0) > after for at in times]
-
-
-class Load:
-    """Games that play themselves: each seat watches its own, and answers when it is its turn to be asked."""
-
-    def __init__(self, hall: HallOnKafka, name: str) -> None:
-        self.subjects = (f"{name}-a", f"{name}-b")
-        tokens = [dev_token(hall.data, subject, ("play", "seat", "spectate")) for subject in self.subjects]
-        self.rules = [Client("arcane_alley", hall.rules, token, PATIENCE) for token in tokens]
-        self.views = [Client("arcane_alley", hall.views, token, PATIENCE) for token in tokens]
-        self.random = Random(name)
-        self.ready: deque[tuple[int, str, str, Any]] = deque()
-        """(seat, game, decision, command) that can be sent now."""
-        self.times = Seen()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._may: asyncio.Event = asyncio.Event()
-
-    async def create(self) -> str:
-        """A new game, watched and played by both seats."""
-        game_id = await self.rules[0].create(subjects=self.subjects, options=OPTIONS)
-        for seat in (0, 1):
-            self._start(self._watch(seat, game_id))
-        return game_id
-
-    async def _watch(self, seat: int, game_id: str) -> None:
-        answered = ""
-        await self.views[seat].view(game_id, 1)
-        async for message in self.views[seat].events(game_id, 0):
-            if message.events is not None or message.view is not None:
-                self.times.seen.setdefault((game_id, message.version), []).append(time.perf_counter())
-            for legal in message.decisions:
-                if legal.decision.id != answered:
-                    answered = legal.decision.id
-                    options = [option for option in legal.commands if type(option) is not Undo]
-                    self.ready.append((seat, game_id, answered, self.random.choice(options)))
-                    self._may.set()
-        if seat == 0:
-            await self.create()
-
-    async def next(self) -> tuple[int, str, str, Any]:
-        """What can be sent next, waited for."""
-        while not self.ready:
-            self._may.clear()
-            await self._may.wait()
-        return self.ready.popleft()
-
-    async def send(self, seat: int, game_id: str, decision: str, command: Any) -> None:
-        """One command, its times kept."""
-        before = time.perf_counter()
-        version = await self.rules[seat].submit(game_id, decision, command)
-        if version:
-            self.times.sent[game_id, version] = before
-            self.times.accepted[game_id, version] = time.perf_counter()
-
-    async def at_rate(self, rate: float, seconds: float) -> None:
-        """So many commands a second; what is late is sent as soon as it can be."""
-        begin = time.perf_counter()
-        for number in range(int(rate * seconds)):
-            await asyncio.sleep(max(0.0, begin + number / rate - time.perf_counter()))
-            move = await self.next()
-            self._start(self.send(*move))
-
-    async def flat_out(self, writers: int, seconds: float) -> float:
-        """Accepted commands a second, with so many writers that each wait for their answer."""
-        until = time.perf_counter() + seconds
-        done = 0
-
-        async def write() -> None:
-            nonlocal done
-            while time.perf_counter() < until:
-                await self.send(*await self.next())
-                done += 1
-
-        begin = time.perf_counter()
-        await asyncio.gather(*(write() for _ in range(writers)))
-        return done / (time.perf_counter() - begin)
-
-    def _start(self, work: Any) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def close(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for client in (*self.rules, *self.views):
-            await client.close()
 
 
 def rows() -> Iterable[Row]:
@@ -161,32 +50,8 @@ async def measure(kafka: str) -> list[Row]:
             return [
                 *await views(hall),
                 *await one_game(hall),
-                *await seen(hall),
                 *await idle(hall),
             ]
-
-
-async def seen(hall: HallOnKafka) -> list[Row]:
-    """Accepted → seen, at `RATE` over `GAMES`, each watched from both seats."""
-    load = Load(hall, "seen")
-    await asyncio.gather(*(load.create() for _ in range(GAMES)))
-    await load.at_rate(RATE, WARM_UP)
-    begin = time.perf_counter()
-    await load.at_rate(RATE, SECONDS)
-    rate = len([at for at in load.times.accepted.values() if at > begin]) / (time.perf_counter() - begin)
-    await asyncio.sleep(0.5)
-    times = load.times
-    accepted, sent = times.since(times.accepted, begin), times.since(times.sent, begin)
-    answers = [at - times.sent[key] for key, at in times.accepted.items() if at > begin]
-    await load.close()
-    beside = f"{rate:.0f} commands/s, {GAMES} games, {2 * GAMES} watchers; {len(accepted):,} times"
-    answered = f"sent → accepted p50 {percentile(answers, 0.5):.1f}, p99 {percentile(answers, 0.99):.1f} ms"
-    return [
-        Row("accepted → seen by a watcher, p50", percentile(accepted, 0.5), "ms", 10.0, True, beside),
-        Row("accepted → seen by a watcher, p99", percentile(accepted, 0.99), "ms", 50.0, True),
-        Row("sent → seen by a watcher, p50", percentile(sent, 0.5), "ms", beside=answered),
-        Row("sent → seen by a watcher, p99", percentile(sent, 0.99), "ms"),
-    ]
 
 
 @asynccontextmanager

@@ -6,12 +6,13 @@ and could not be had is said in `Missing`, which fails where CI must have a brok
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pytest
 
 from tests import kafka_docker
-from tests.kafka_jars import Broker, Cluster, Missing, own_broker, own_cluster
+from tests.kafka_jars import QUICK_START, Broker, Cluster, Missing, own_broker, own_cluster
 
 __all__ = ["Broker", "Cluster", "Missing", "bootstrap", "give_up", "own_broker", "own_cluster"]
 
@@ -19,10 +20,13 @@ ENVIRONMENT = "GUILDHALL_KAFKA"
 
 
 @contextlib.contextmanager
-def bootstrap() -> Iterator[str]:
-    """The address of a broker, which others may use too. Raises `Missing`."""
+def bootstrap(jvm: Sequence[str] = QUICK_START) -> Iterator[str]:
+    """The address of a broker, which others may use too; `jvm`: Java's options, if it is one of our own.
+
+    Raises `Missing`.
+    """
     with contextlib.ExitStack() as stack:
-        yield _started(stack)
+        yield _started(stack, jvm)
 
 
 def give_up(missing: Missing) -> None:
@@ -32,11 +36,11 @@ def give_up(missing: Missing) -> None:
     pytest.skip(str(missing))
 
 
-def _started(stack: contextlib.ExitStack) -> str:
+def _started(stack: contextlib.ExitStack, jvm: Sequence[str]) -> str:
     if address := os.environ.get(ENVIRONMENT):
         return address
     missing = [f"There is no {ENVIRONMENT}=host:port."]
-    for name, provider in (("Docker", kafka_docker.bootstrap), ("Jars", _from_jars)):
+    for name, provider in (("Docker", kafka_docker.bootstrap), ("Jars", partial(_from_jars, jvm))):
         try:
             return stack.enter_context(provider())
         except Missing as error:
@@ -45,6 +49,6 @@ def _started(stack: contextlib.ExitStack) -> str:
 
 
 @contextlib.contextmanager
-def _from_jars() -> Iterator[str]:
-    with own_broker() as broker:
+def _from_jars(jvm: Sequence[str]) -> Iterator[str]:
+    with own_broker(jvm) as broker:
         yield broker.bootstrap

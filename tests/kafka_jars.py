@@ -24,7 +24,10 @@ PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependenci
 CLUSTER_ID = "R3VpbGRoYWxsLXRlc3RzIQ"
 
 _START_SECONDS = 180
-_JVM = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+# Java's options for a broker.
+LONG_RUN = ("-Xmx512m", "-XX:+UseSerialGC")
+"""What it does often is compiled as well as can be, which takes a minute of work."""
+QUICK_START = (*LONG_RUN, "-XX:TieredStopAtLevel=1")
 # Below what systems hand to outgoing connections, so that a broker that is down finds its ports free again.
 _PORTS = range(20_000, 32_000)
 
@@ -79,9 +82,12 @@ class Node:
 class Broker:
     """A process of our own, with its data in `directory`; always on the same ports."""
 
-    def __init__(self, jars: Path, directory: Path, node: Node, voters: Mapping[int, int]) -> None:
-        """`voters`: the controllers' ports by the node's number."""
+    def __init__(
+        self, jars: Path, directory: Path, node: Node, voters: Mapping[int, int], jvm: Sequence[str] = QUICK_START
+    ) -> None:
+        """`voters`: the controllers' ports by the node's number; `jvm`: options of Java."""
         self._jars = jars
+        self._jvm = jvm
         self._directory = directory
         self._port = node.port
         self.number = node.number
@@ -93,7 +99,14 @@ class Broker:
         """Returns when the broker takes requests. Raises RuntimeError with the end of its output if it doesn't."""
         with open(self._directory / "output", "ab") as output:
             self._process = subprocess.Popen(
-                ["java", *_JVM, "-cp", f"{self._jars}/*", "kafka.Kafka", str(self._directory / "server.properties")],
+                [
+                    "java",
+                    *self._jvm,
+                    "-cp",
+                    f"{self._jars}/*",
+                    "kafka.Kafka",
+                    str(self._directory / "server.properties"),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -142,14 +155,14 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def own_broker() -> Iterator[Broker]:
-    """A broker of one's own, to be stopped and started at will. Raises `Missing`."""
-    with own_cluster([()]) as cluster:
+def own_broker(jvm: Sequence[str] = QUICK_START) -> Iterator[Broker]:
+    """A broker of one's own, to be stopped and started at will; `jvm`: options of Java. Raises `Missing`."""
+    with own_cluster([()], jvm) as cluster:
         yield cluster.brokers[0]
 
 
 @contextlib.contextmanager
-def own_cluster(lines: Sequence[Sequence[Line]]) -> Iterator[Cluster]:
+def own_cluster(lines: Sequence[Sequence[Line]], jvm: Sequence[str] = QUICK_START) -> Iterator[Cluster]:
     """A cluster of one's own, running: a broker for each item of `lines`, with these lines. Raises `Missing`."""
     jars = _prepared(len(lines))
     ports = free_ports(2 * len(lines))
@@ -160,7 +173,7 @@ def own_cluster(lines: Sequence[Sequence[Line]]) -> Iterator[Cluster]:
         for node in nodes:
             own = Path(directory) / str(node.number)
             shutil.copytree(_formatted(node.number), own / "data")
-            brokers.append(Broker(jars, own, node, voters))
+            brokers.append(Broker(jars, own, node, voters, jvm))
         cluster = Cluster(brokers)
         try:
             cluster.start()
@@ -222,7 +235,7 @@ def _format(jars: Path, number: int) -> None:
         port, controller = free_ports(2)
         _write_properties(Path(directory), Node(number, port, controller), {number: controller})
         properties = str(Path(directory) / "server.properties")
-        tool = ["java", *_JVM, "-cp", f"{jars}/*", "kafka.tools.StorageTool"]
+        tool = ["java", *QUICK_START, "-cp", f"{jars}/*", "kafka.tools.StorageTool"]
         subprocess.run([*tool, "format", "-t", CLUSTER_ID, "-c", properties], check=True, capture_output=True)
         shutil.copytree(Path(directory) / "data", _formatted(number))
 

@@ -28,8 +28,15 @@ class Result(Struct, frozen=True):
     at_ms: int
 
 
+class Resignation(Struct, frozen=True):
+    """A seat of a game that goes on was given up."""
+
+    game_id: str
+    seat: int
+
+
 class TakeResults(Struct, frozen=True):
-    """The results of a stretch of one partition of the game's log.
+    """The results, and the seats given up, of a stretch of one partition of the game's log.
 
     It begins where the pool stands (`from_offset`; 0 before the first) and ends at the position
     `(next_offset, newest_claim)`.
@@ -40,3 +47,5 @@ class TakeResults(Struct, frozen=True):
     next_offset: int
     newest_claim: int
     results: tuple[Result, ...]
+    resigned: tuple[Resignation, ...] = ()
+    """Before the results."""

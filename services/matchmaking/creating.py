@@ -21,8 +21,9 @@ from guildhall.telemetry import logs, metrics
 from services.matchmaking.accepted import payload_hash
 from services.matchmaking.commands import CreationRefused, GameMade
 from services.matchmaking.hall_token import HallToken
-from services.matchmaking.hosted_pool import Asked, HostedPool
+from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import MATCHMAKER
+from services.matchmaking.judging import Asked
 from services.matchmaking.pool import Offer
 
 AT_ONCE = 32
@@ -92,6 +93,13 @@ class Creator:
                 no_spectators=terms.no_spectators,
             )
         )
+        with Doubt(rules.game) as doubt:
+            return await self._created(rules, offer, request, some, doubt)
+
+    async def _created(
+        self, rules: Rules, offer: Offer, request: bytes, some: asyncio.Semaphore, doubt: "Doubt"
+    ) -> str | None:
+        """As `_create`."""
         pause, faults = FIRST_PAUSE, 0
         while True:
             address = self._address(rules.game, offer.game_id)
@@ -99,7 +107,7 @@ class Creator:
                 try:
                     async with some:
                         created = await self._ask(address, rules.game, request)
-                    answer = wire.decode_CreateGameResponse(created)
+                    answer = rules.wire.decode_CreateGameResponse(created)
                 except grpc.aio.AioRpcError as error:
                     info = error_info(error)
                     reason = info.reason if info is not None else error.code().name
@@ -109,6 +117,7 @@ class Creator:
                     if error.code() in _REFUSED:
                         _log.warning("a game was refused", game=rules.game, offer=offer.offer_id, why=reason)
                         return reason
+                    doubt.begin()
                     faults += reason == "RULES_FAILED"
                     if faults >= MOST_FAULTS:
                         return reason
@@ -141,6 +150,27 @@ class Creator:
         best = [owner for owner in owners if owner.partition == number]
         # Now and then another one: the owner that is known may be gone.
         return random.choice(best if best and random.random() < 0.75 else owners).address
+
+
+class Doubt:
+    """Whether a game was asked for without an answer: counted until one comes, or the asking ends."""
+
+    def __init__(self, game: str) -> None:
+        self._count = metrics.CREATIONS_IN_DOUBT.labels(game)
+        self._in_doubt = False
+
+    def begin(self) -> None:
+        """It may have been made, or not."""
+        if not self._in_doubt:
+            self._in_doubt = True
+            self._count.inc()
+
+    def __enter__(self) -> "Doubt":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._in_doubt:
+            self._count.dec()
 
 
 _OPTIONS: list[tuple[str, Any]] = [

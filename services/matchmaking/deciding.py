@@ -9,7 +9,7 @@ from typing import Any, Final
 from guildhall.matchmaking.v1 import structs as asked
 from guildhall.matchmaking.v1.structs import EndedForgotten
 from services.matchmaking import commands, matching, offers, parties, playing, tables, tickets
-from services.matchmaking.evolve import forgettable
+from services.matchmaking.evolve import forgettable, missed_long_ago
 from services.matchmaking.pool import Pool
 from services.matchmaking.step import Step
 
@@ -65,11 +65,11 @@ def due(pool: Pool) -> int | None:
 
 
 def _forget(step: Step, key: str) -> None:
-    """Tickets that ended long ago, and terms that nothing names."""
+    """Tickets that ended and offers that were missed long ago, and terms that nothing names."""
     pool = step.pool
     before_ms = step.now_ms - pool.house.told_ms
     pool.forgetting_ms = None
-    if any(forgettable(pool, before_ms)):
+    if any(forgettable(pool, before_ms)) or missed_long_ago(pool, step.now_ms):
         step.emit(EndedForgotten(before_ms))
     pool.set_forgetting(step.now_ms)
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from guildhall.matchmaking.v1 import structs as facts
 from guildhall.matchmaking.v1.structs import Seating, TableSeat, TicketOutcome
-from services.matchmaking.pool import MOST_ENDED, Ended, Game, Offer, Party, Pool, Table, Ticket
+from services.matchmaking.pool import MOST_ENDED, Ended, Game, Missed, Offer, Party, Pool, Table, Ticket
 from services.matchmaking.ratings import after
 
 FREE: Final = TableSeat()
@@ -50,7 +50,7 @@ def ticket_ended(pool: Pool, event: facts.TicketEnded) -> None:
     ticket = pool.tickets[event.ticket_id]
     pool.tickets.put(event.ticket_id, None)
     outcome = TicketOutcome(event.outcome)
-    ended = Ended(event.ticket_id, ticket.subjects, outcome, pool.at_ms, _number(pool), event.game_id)
+    ended = Ended(event.ticket_id, ticket.subjects, outcome, ticket.since_ms, pool.at_ms, _number(pool), event.game_id)
     pool.ended.put(event.ticket_id, ended)
     for subject in ticket.subjects:
         told = pool.ended_of[subject]
@@ -72,6 +72,13 @@ def ended_forgotten(pool: Pool, event: facts.EndedForgotten) -> None:
         pool.ended.put(ticket_id, None)
     for terms_id in terms:
         pool.terms.put(terms_id, None)
+    for subject in missed_long_ago(pool, pool.at_ms):
+        pool.missed.put(subject, None)
+
+
+def missed_long_ago(pool: Pool, now_ms: int) -> list[str]:
+    """Whose missed offers are to be forgotten by then."""
+    return [missed.subject for missed in pool.missed.values() if missed.forgotten_ms <= now_ms]
 
 
 def forgettable(pool: Pool, before_ms: int) -> tuple[list[str], set[str]]:
@@ -196,6 +203,11 @@ def offer_lapsed(pool: Pool, event: facts.OfferLapsed) -> None:
     _bind(pool, offer, "")
 
 
+def offer_missed(pool: Pool, event: facts.OfferMissed) -> None:
+    missed = Missed(event.subject, event.times, event.until_ms, event.forgotten_ms)
+    pool.missed.put(event.subject, missed)
+
+
 def offer_accepted(pool: Pool, event: facts.OfferAccepted) -> None:
     offer = pool.offers[event.offer_id]
     pool.offers.put(
@@ -208,7 +220,8 @@ def game_started(pool: Pool, event: facts.GameStarted) -> None:
     pool.offers.put(event.offer_id, None)
     if offer.table_id:
         pool.tables.put(offer.table_id, None)
-    game = Game(offer.game_id, offer.subjects, offer.seed, offer.unrated, offer.accepted_ms)
+    secret = pool.terms[offer.terms_id].no_spectators
+    game = Game(offer.game_id, offer.subjects, offer.seed, offer.unrated, offer.accepted_ms, secret)
     pool.games.put(game.game_id, game)
 
 
@@ -230,6 +243,11 @@ def _bind(pool: Pool, offer: Offer, offer_id: str) -> None:
 
 def game_over(pool: Pool, event: facts.GameOver) -> None:
     pool.games.put(event.game_id, None)
+
+
+def seat_resigned(pool: Pool, event: facts.SeatResigned) -> None:
+    game = pool.games[event.game_id]
+    pool.games.put(event.game_id, replace(game, resigned=(*game.resigned, event.seat)))
 
 
 def rated(pool: Pool, event: facts.Rated) -> None:
@@ -259,10 +277,12 @@ EVOLVE: Final[Mapping[type, Callable[[Pool, Any], None]]] = {
     facts.OfferMade: offer_made,
     facts.OfferConfirmed: offer_confirmed,
     facts.OfferLapsed: offer_lapsed,
+    facts.OfferMissed: offer_missed,
     facts.OfferAccepted: offer_accepted,
     facts.GameStarted: game_started,
     facts.GameRefused: game_refused,
     facts.GameOver: game_over,
+    facts.SeatResigned: seat_resigned,
     facts.Rated: rated,
     facts.ResultsTaken: results_taken,
 }

@@ -1,36 +1,34 @@
-"""One game's pool in its partition: commands are judged in groups, and each group is one entry of the log.
+"""One game's pool in its partition: each group of commands that was judged (`judging`) is one entry of the log.
 
 While an entry is in flight the pool is ahead of the log by that entry, and nobody sees it: reads, streams and the next
 group wait until it is known what became of it.
 """
 
 import asyncio
-import secrets
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
-import msgspec
-
 from guildhall.host import clock
-from guildhall.host.failures import outcome_unknown, quarantined, refused
+from guildhall.host.failures import outcome_unknown, quarantined
 from guildhall.kernel import ids
-from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record, encode_Record
 from guildhall.log.errors import LogError
 from guildhall.log.port import Appended, Doubt, Entry, TooLarge
 from guildhall.log.writer import Outcome, Writer
-from guildhall.matchmaking.v1.structs import decode_event, encode_event
+from guildhall.matchmaking.v1.structs import decode_event
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.telemetry import logs, metrics
-from services.matchmaking.accepted import Accepted, reused
-from services.matchmaking.deciding import decide, due, tick
+from services.matchmaking import measures
+from services.matchmaking.accepted import Accepted
+from services.matchmaking.deciding import due
 from services.matchmaking.evolve import evolve
 from services.matchmaking.house import HouseRules
-from services.matchmaking.pool import Mark, Pool, restore, snapshot
+from services.matchmaking.judging import MATCHMAKING, Asked, Group, failed, judge_all, judge_time
+from services.matchmaking.pool import Pool, State, copied, restore
+from services.matchmaking.stored import KeptPool
 
 MAX_WAITING = 4096
 """Requests that may wait for one pool's next entry."""
@@ -38,19 +36,8 @@ MAX_WAITING = 4096
 MAX_READING = 4096
 """Requests that may wait at once to read a pool."""
 
-GROUP = 128
-"""Commands of one entry: so many are judged in a few milliseconds, in which nobody else is answered."""
-
-GROUP_BYTES = 256 * 1024
-"""No further command joins an entry of that size; a record may have four times as much."""
-
 RETRY_SECONDS = 1.0
 """Pause before the clock's work is tried again that failed."""
-
-LUCK_BYTES = 32
-
-MATCHMAKING = "matchmaking"
-"""As in the topics' names."""
 
 VERSION = "1"
 """Of the code that decides; written into each record."""
@@ -92,74 +79,6 @@ class Watcher(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
-class Asked:
-    """A command that waits for its answer. `payload` is its `accepted.payload_hash`."""
-
-    subject: str
-    command_id: str
-    payload: bytes
-    command: Any
-    validate_only: bool = False
-    answer: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-
-    def accepted(self) -> None:
-        """It is in the log."""
-        if not self.answer.done():
-            self.answer.set_result(None)
-
-    def refused(self, why: Failure) -> None:
-        """It is not, or nobody knows."""
-        if not self.answer.done():
-            self.answer.set_exception(why)
-
-
-@dataclass(slots=True)
-class Group:
-    """What was judged together: its answers, and the entry that makes them true."""
-
-    mark: Mark
-    at_ms: int
-    folds: int
-    answers: list[tuple[Asked, Failure | None]] = field(default_factory=list)
-    commands: list[CommandRef] = field(default_factory=list)
-    events: list[bytes] = field(default_factory=list)
-    size: int = 0
-    hash: bytes = b""
-    began: float = 0.0
-    offset: int = -1
-    """Where its record lies, once that has been told."""
-
-    def add(self, events: Iterable[Any]) -> None:
-        """These came of the command that was judged last, or of the clock."""
-        for event in events:
-            encoded = encode_event(event)
-            self.events.append(encoded)
-            self.size += len(encoded)
-
-    def asked(self) -> list[Asked]:
-        """The commands that were judged."""
-        return [asked for asked, _ in self.answers]
-
-    def answer(self) -> None:
-        """Tell everybody what was judged."""
-        for asked, failure in self.answers:
-            if failure is None:
-                asked.accepted()
-            else:
-                asked.refused(failure)
-
-
-class KeptPool(msgspec.Struct, frozen=True, array_like=True):
-    """A pool's snapshot, and what its host knows beside it."""
-
-    pool: bytes
-    hash: bytes
-    accepted: list[tuple[bytes, bytes, int]]
-    readers: dict[int, bytes]
-    """How far the results of each partition of the game's log were folded, as `results` encodes it."""
-
-
 class HostedPool:
     """A pool, its place in the log, and whoever waits for it."""
 
@@ -188,6 +107,8 @@ class HostedPool:
         self._going = False
         self._timer: asyncio.TimerHandle | None = None
         self._tick_after = 0.0
+        self._ahead_ms = 0
+        """How far the log's time is ahead of this machine's."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- reading
@@ -284,74 +205,26 @@ class HostedPool:
         else:
             self._arm()
 
+    def _now_ms(self) -> int:
+        """The pool's time: this machine's, or, where the log is ahead of it since an owner's clock was, so much later.
+        So time goes on in any case, and a clock that was wrong keeps nobody waiting.
+        """
+        now_ms = clock.now_ms()
+        if now_ms + self._ahead_ms < self._pool.at_ms:
+            self._ahead_ms = self._pool.at_ms - now_ms
+        return now_ms + self._ahead_ms
+
     def _judge_group(self) -> Group:
         """Judge as many commands as belong in an entry, then what is due by the clock."""
-        at_ms = max(clock.now_ms(), self._pool.at_ms)
-        group = Group(self._pool.mark(), at_ms, self._folds)
-        fresh: dict[tuple[str, str], bytes] = {}
-        while self._waiting and len(group.answers) < GROUP and group.size < GROUP_BYTES:
-            asked = self._waiting.popleft()
-            if asked.answer.done():  # whoever asked has gone away, and nothing was done yet
-                continue
-            failure: Failure | None = None
+        group = Group(self._pool.mark(), self._now_ms(), self._folds)
+        judge_all(self._pool, self._accepted, self._waiting, group)
+        if time.monotonic() >= self._tick_after:
             try:
-                self._judge(asked, group, fresh)
-            except Refusal as refusal:
-                failure = refused(refusal)
-            except Failure as known:
-                failure = known
+                judge_time(self._pool, group)
             except Exception as error:
-                failure = self._failed(error, command=type(asked.command).__name__)
-            group.answers.append((asked, failure))
-        self._tick(group)
+                self._tick_after = time.monotonic() + RETRY_SECONDS
+                failed(self._pool, error, command="the clock's")
         return group
-
-    def _judge(self, asked: Asked, group: Group, fresh: dict[tuple[str, str], bytes]) -> None:
-        """Raises Refusal, Failure."""
-        key = (asked.subject, asked.command_id)
-        if key in fresh:
-            if fresh[key] != asked.payload:
-                raise reused()
-            return
-        if self._accepted.holds(asked.subject, asked.command_id, asked.payload, group.at_ms):
-            return
-        began = time.perf_counter()
-        mark = self._pool.mark()
-        try:
-            luck = secrets.token_bytes(LUCK_BYTES)
-            events = decide(self._pool, group.at_ms, asked.subject, asked.command, luck)
-        except Refusal:
-            raise
-        except Exception:
-            self._pool.rollback(mark)
-            raise
-        if asked.validate_only:
-            self._pool.rollback(mark)
-            return
-        metrics.DECIDE_SECONDS.labels(MATCHMAKING).observe(time.perf_counter() - began)
-        fresh[key] = asked.payload
-        group.commands.append(CommandRef(asked.subject, asked.command_id, asked.payload))
-        group.add(events)
-
-    def _tick(self, group: Group) -> None:
-        """What is due by the clock."""
-        when = due(self._pool)
-        if when is None or when > group.at_ms or time.monotonic() < self._tick_after:
-            return
-        mark = self._pool.mark()
-        try:
-            events = tick(self._pool, group.at_ms, secrets.token_bytes(LUCK_BYTES))
-        except Exception as error:
-            self._pool.rollback(mark)
-            self._tick_after = time.monotonic() + RETRY_SECONDS
-            self._failed(error, command="the clock's")
-        else:
-            group.add(events)
-
-    def _failed(self, error: Exception, command: str) -> Failure:
-        metrics.RULES_FAILURES.labels(MATCHMAKING).inc()
-        _log.error("a command failed", game=self.game, command=command, exc_info=error)
-        return Failure("RULES_FAILED", "Matchmaking failed unexpectedly; nothing was changed. It has been reported.")
 
     async def _answer_unchanged(self, group: Group) -> None:
         """Answer a group that changed nothing: refusals only once they are known to be fresh."""
@@ -473,6 +346,7 @@ class HostedPool:
     def _take_effect(self, group: Group) -> None:
         """What was in flight is in the log."""
         self._in_flight = None
+        measures.count(self._pool, group.facts)
         self._stand(self.seq + 1, group.hash, group.commands, group.at_ms)
         group.answer()
 
@@ -517,6 +391,7 @@ class HostedPool:
 
     def serve(self) -> None:
         """This instance serves the pool from here on."""
+        self._ahead_ms = 0
         self._arm()
 
     def leave(self, why: Failure) -> None:
@@ -544,7 +419,7 @@ class HostedPool:
             return
         when = due(self._pool)
         if when is not None:
-            pause = max(pause, (when - clock.now_ms()) / 1000, self._tick_after - time.monotonic())
+            pause = max(pause, (when - self._now_ms()) / 1000, self._tick_after - time.monotonic())
             self._timer = asyncio.get_running_loop().call_later(pause, self.go)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -569,9 +444,9 @@ class HostedPool:
 
     # --- stored states
 
-    def keep(self) -> KeptPool:
-        """The acknowledged state; only while `settled`."""
-        return KeptPool(snapshot(self.pool), self._hash, self._accepted.kept(), dict(self.readers))
+    def keep(self) -> tuple[State, KeptPool]:
+        """The acknowledged state, to be encoded (`stored`), and what is stored beside it; only while `settled`."""
+        return copied(self.pool), KeptPool(b"", self._hash, self._accepted.kept(), dict(self.readers))
 
     def adopt(self, seq: int, kept: KeptPool) -> None:
         """Take a state as `keep` gave it. Raises what `restore` raises."""

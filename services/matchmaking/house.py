@@ -38,6 +38,15 @@ class HouseRules:
     """A party or a table is gone when nothing was done with it for so long."""
     told_ms: int = HOUR // 6
     """Tickets that ended are told for at least so long, and hardly longer: they may be many."""
+    missed_freely: int = 1
+    """So many offers may a subject let lapse before it has to pause."""
+    pause_ms: int = 30 * SECOND
+    """The first pause; each further one is twice as long."""
+    longest_pause_ms: int = HOUR
+    missed_ms: int = 6 * HOUR
+    """So long after its last pause a subject begins anew."""
+    public: str = ""
+    """Where players connect to play the game, `host:port`; "": where they asked for it."""
     pass_ms: int = SECOND
     """From the end of one pass of matching to the next."""
     games_at_once: int = 16

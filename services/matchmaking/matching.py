@@ -24,8 +24,8 @@ from services.matchmaking.pool import Pool, Ticket
 from services.matchmaking.step import Step
 from services.matchmaking.widening import BUCKET, open_sizes, reach
 
-MOST_OFFERS = 200
-"""So many offers are made in one entry."""
+MOST_OFFERS = 25
+"""So many offers are made in one entry: a few milliseconds, in which nobody is answered (decision 32)."""
 SLICE = 500
 """So many tickets are looked at in one slice, at most."""
 

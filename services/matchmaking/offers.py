@@ -19,6 +19,7 @@ from guildhall.matchmaking.v1.structs import (
     TicketEnded,
     TicketOutcome,
 )
+from services.matchmaking import pauses
 from services.matchmaking.commands import CreationRefused, GameMade
 from services.matchmaking.house import MATCHMAKER, bot_subject, is_bot
 from services.matchmaking.pool import Offer, Pool, Table, Ticket
@@ -98,6 +99,9 @@ def expire(step: Step, offer_id: str) -> None:
     """The time to confirm is over."""
     offer = step.pool.offers[offer_id]
     at_fault(step, offer, offer.missing)
+    if not offer.table_id:
+        for subject in offer.missing:
+            pauses.missed(step, subject)
 
 
 def at_fault(step: Step, offer: Offer, subjects: Sequence[str]) -> None:

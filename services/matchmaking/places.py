@@ -2,7 +2,7 @@
 
 from guildhall.kernel.refusal import Refusal
 from services.matchmaking.house import is_bot
-from services.matchmaking.pool import Party, Pool
+from services.matchmaking.pool import Game, Party, Pool
 
 
 def check_person(subject: str) -> None:
@@ -12,12 +12,21 @@ def check_person(subject: str) -> None:
 
 
 def check_free(pool: Pool, subject: str) -> None:
-    """Whether the subject may look for a game. Raises Refusal ALREADY_WAITING, ALREADY_AT_TABLE, TOO_MANY_GAMES."""
+    """Whether the subject may look for a game; of its games those count in which it has not resigned.
+
+    Raises Refusal ALREADY_WAITING, ALREADY_AT_TABLE, TOO_MANY_GAMES.
+    """
     check_no_place(pool, subject)
     limit = pool.house.games_at_once
-    if len(pool.games_of.get(subject, ())) >= limit:
+    playing = [game for game in map(pool.games.__getitem__, pool.games_of.get(subject, ())) if plays(game, subject)]
+    if len(playing) >= limit:
         message = f"{subject} has {limit} unfinished games; finish one first."
         raise Refusal("TOO_MANY_GAMES", message, details={"subject": subject})
+
+
+def plays(game: Game, subject: str) -> bool:
+    """Whether the subject has not given its seat up."""
+    return game.subjects.index(subject) not in game.resigned
 
 
 def check_no_place(pool: Pool, subject: str) -> None:

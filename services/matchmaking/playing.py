@@ -1,7 +1,7 @@
 """Games under way: their results come from the game's log, each exactly once."""
 
 from guildhall.kernel.refusal import Refusal
-from guildhall.matchmaking.v1.structs import GameOver, ResultsTaken
+from guildhall.matchmaking.v1.structs import GameOver, ResultsTaken, SeatResigned
 from services.matchmaking import offers, ratings
 from services.matchmaking.commands import GameMade, TakeResults
 from services.matchmaking.pool import Pool
@@ -22,6 +22,12 @@ def take(step: Step, command: TakeResults) -> None:
     next_offset, _ = pool.positions.get(command.partition, (0, 0))
     if command.from_offset != next_offset:
         raise Refusal("RESULTS_TAKEN", f"Partition {command.partition} is taken in up to {next_offset}.")
+    for left in command.resigned:
+        if left.game_id in pool.starting:
+            offers.made(step, GameMade(pool.starting[left.game_id]))
+        playing = pool.games.get(left.game_id)
+        if playing is not None and left.seat not in playing.resigned:
+            step.emit(SeatResigned(left.game_id, left.seat))
     for result in command.results:
         if result.game_id in pool.starting:
             offers.made(step, GameMade(pool.starting[result.game_id]))

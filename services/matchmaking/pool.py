@@ -11,6 +11,7 @@ import hashlib
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -56,6 +57,7 @@ class Ended(Struct, frozen=True, gc=False):
     subjects: tuple[str, ...]
     """Those of its players who are still told."""
     outcome: TicketOutcome
+    since_ms: int
     ended_ms: int
     number: int
     game_id: str
@@ -127,6 +129,9 @@ class Game(Struct, frozen=True, gc=False):
     seed: bytes
     unrated: bool
     started_ms: int
+    no_spectators: bool = False
+    resigned: tuple[int, ...] = ()
+    """Seats that have been given up."""
 
 
 class Rating(Struct, frozen=True, gc=False):
@@ -137,6 +142,16 @@ class Rating(Struct, frozen=True, gc=False):
     sigma: int
     games: int = 0
     wins: int = 0
+
+
+class Missed(Struct, frozen=True, gc=False):
+    """Offers that a subject has let lapse."""
+
+    subject: str
+    times: int
+    until_ms: int
+    """Before then it may not queue."""
+    forgotten_ms: int
 
 
 class State(Struct, array_like=True):
@@ -152,12 +167,19 @@ class State(Struct, array_like=True):
     offers: dict[str, Offer]
     games: dict[str, Game]
     ratings: dict[str, Rating]
+    missed: dict[str, Missed]
     positions: dict[int, tuple[int, int]]
 
 
-_SHELVES = ("terms", "tickets", "ended", "parties", "tables", "offers", "games", "ratings", "positions")
+_SHELVES = ("terms", "tickets", "ended", "parties", "tables", "offers", "games", "ratings", "missed", "positions")
 _STATE = msgspec.msgpack.Decoder(State)
 _ENCODER = msgspec.msgpack.Encoder()
+_ARRAY = 0x90
+_MAP = b"\xdf"
+"""MessagePack's: an array of less than 16; a map whose length has four bytes."""
+
+PIECE = 500
+"""Entries of a shelf that are encoded at once: a millisecond or two."""
 
 
 def _schema() -> str:
@@ -172,6 +194,7 @@ def _schema() -> str:
             Offer,
             Game,
             Rating,
+            Missed,
             GameTerms,
             BotFill,
             TableSeat,
@@ -242,6 +265,7 @@ class Pool:
         self.offers: Shelf[str, Offer] = Shelf(self._journal, self._offer_moved)
         self.games: Shelf[str, Game] = Shelf(self._journal, self._game_moved)
         self.ratings: Shelf[str, Rating] = Shelf(self._journal, lambda old, new: None)
+        self.missed: Shelf[str, Missed] = Shelf(self._journal, self._missed_moved)
         self.positions: Shelf[int, tuple[int, int]] = Shelf(self._journal, lambda old, new: None)
         # Derived.
         self.ticket_of: dict[str, str] = {}
@@ -361,6 +385,11 @@ class Pool:
         for each in (old, new):
             self.touched.update(() if each is None else each.subjects)
 
+    def _missed_moved(self, old: Missed | None, new: Missed | None) -> None:
+        self.set_forgetting(self.at_ms)
+        for each in (old, new):
+            self.touched.update(() if each is None else (each.subject,))
+
     # --- time
 
     def set_timer(self, at_ms: int, kind: str, key: str) -> None:
@@ -380,7 +409,7 @@ class Pool:
 
     def set_forgetting(self, now_ms: int) -> None:
         """Have what is told no more forgotten some time, if there may be something."""
-        if self.forgetting_ms is None and (self.ended or self.terms):
+        if self.forgetting_ms is None and (self.ended or self.terms or self.missed):
             self.forgetting_ms = now_ms + self.house.told_ms // 10
             self.set_timer(self.forgetting_ms, "forget", "")
 
@@ -426,10 +455,26 @@ def _relist(lists: dict[str, set[str]], old: Any, new: Any, key: Callable[[Any],
             lists.setdefault(subject, set()).add(key(new))
 
 
+def copied(pool: Pool) -> State:
+    """Everything that the pool's log made, as it is now: to be stored while the pool goes on."""
+    return State(pool.at_ms, pool.numbers, *(getattr(pool, name).copy() for name in _SHELVES))
+
+
+def encoded(state: State) -> Iterator[bytes]:
+    """A copy's bytes for `restore`, piece by piece: of a large pool all at once would keep everybody waiting."""
+    yield bytes([_ARRAY | 2 + len(_SHELVES)]) + _ENCODER.encode(state.at_ms) + _ENCODER.encode(state.numbers)
+    for name in _SHELVES:
+        items = iter(getattr(state, name).items())
+        yield _MAP + len(getattr(state, name)).to_bytes(4, "big")
+        while piece := dict(islice(items, PIECE)):
+            # A map's bytes are its length and then its keys and values: here without the length.
+            yield _ENCODER.encode(piece)[1 if len(piece) < 16 else 3 :]
+
+
 def snapshot(pool: Pool) -> bytes:
     """Everything that the pool's log made, for `restore`; equal pools have equal bytes."""
     shelves = (dict(sorted(getattr(pool, name).items())) for name in _SHELVES)
-    return _ENCODER.encode(State(pool.at_ms, pool.numbers, *shelves))
+    return b"".join(encoded(State(pool.at_ms, pool.numbers, *shelves)))
 
 
 def restore(house: HouseRules, data: bytes) -> Pool:

@@ -9,8 +9,9 @@ from guildhall.log.port import Claim, Log, partition_of
 from guildhall.log.recovery import Store, open_store
 from guildhall.rpc.errors import Failure
 from guildhall.telemetry import metrics
-from services.matchmaking.hosted_pool import MATCHMAKING, HostedPool
+from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
+from services.matchmaking.judging import MATCHMAKING
 from services.matchmaking.pool_partition import Attend, PoolPartition
 
 
@@ -53,12 +54,22 @@ class PoolHost:
         for game in self.games:
             metrics.WAITING_TICKETS.labels(game).set_function(partial(self._count, game, "tickets"))
             metrics.GAMES_TO_MAKE.labels(game).set_function(partial(self._count, game, "starting"))
+            metrics.UNSTORED_ENTRIES.labels(game).set_function(partial(self._unstored, game))
 
     def _count(self, game: str, what: str) -> int:
+        pool = self._served(game)
+        return 0 if pool is None else pool.count(what)
+
+    def _unstored(self, game: str) -> int:
+        pool = self._served(game)
+        return 0 if pool is None else pool.seq - pool.kept_seq
+
+    def _served(self, game: str) -> HostedPool | None:
+        """The game's pool, if it is served here."""
         for partition in self.holdings.partitions:
             if partition.serving and game in partition.pools:
-                return partition.pools[game].count(what)
-        return 0
+                return partition.pools[game]
+        return None
 
     def check(self, game: str) -> None:
         """Raises Failure INVALID_GAME."""

@@ -6,11 +6,8 @@ import asyncio
 import contextlib
 import random
 import time
-import zlib
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
-
-import msgspec
 
 from guildhall.host.failures import log_failed
 from guildhall.host.holdings import Claimed
@@ -18,15 +15,17 @@ from guildhall.host.owners import place
 from guildhall.kernel.v1.structs import Owner
 from guildhall.log.errors import BadValue, Closed, LogError, LogUnreadable, NotOwner, OutOfOrder
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
-from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim, Position
+from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim
 from guildhall.log.recovery import Store, recover
-from guildhall.log.snapshots import Checkpoint, Snapshot, checkpoint_key, encode, snapshot_key
+from guildhall.log.snapshots import Checkpoint, Snapshot, checkpoint_key, encode
 from guildhall.log.writer import Writer
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.telemetry import logs, metrics
-from services.matchmaking.hosted_pool import MATCHMAKING, HostedPool, KeptPool
+from services.matchmaking import stored
+from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
+from services.matchmaking.judging import MATCHMAKING
 from services.matchmaking.pool import SCHEMA
 
 STORE_EVERY_SECONDS = 20.0
@@ -35,8 +34,6 @@ STORING_SHARE = 0.02
 """Of the time goes into storing states, at most: a large pool is stored less often."""
 
 WORK_AGAIN_SECONDS = 1.0
-
-_FORMAT = "1"
 
 _log = logs.get("matchmaking")
 
@@ -59,13 +56,17 @@ class PoolPartition:
         """`games` are those whose pool lies in this partition."""
         self.number = number
         self.pools = {house.rules.game: HostedPool(self, house) for house in games}
-        self._schema = f"{SCHEMA}-{_FORMAT}"
+        self._schema = f"{SCHEMA}-{stored.FORMAT}"
         self._store = store
         self._me = me
         self._claimed = claimed
         self._attend = attend
         self._writer: Writer | None = None
         self._stored: Checkpoint | None = None
+        self._parts: dict[str, bytes] = {}
+        """Of stored states, while they are read."""
+        self._turns = dict.fromkeys(self.pools, 0)
+        """Where the parts of each pool's newest stored state are (`stored`)."""
         self._attending: list[asyncio.Task[None]] = []
         self._upkeep: asyncio.Task[None] | None = None
         self._failure: Failure | None = None
@@ -85,10 +86,12 @@ class PoolPartition:
 
     async def fold(self) -> None:
         """Fold what is there; then the writer may claim. Raises `LogUnavailable`, `LogUnreadable`."""
+        self._parts = await stored.parts_of(self._store, self.number, self._schema)
         try:
             state = await recover(self._store, self.number, self._schema, self._restore, self._told)
         except OutOfOrder as error:
             raise LogUnreadable(f"{MATCHMAKING}, partition {self.number}", f"records are missing: {error}") from error
+        self._parts = {}
         self._writer = Writer(self._store.events, self.number, self._me, state, self._told)
         for game, offset in self._writer.damaged().items():
             if game in self.pools and not self.pools[game].damaged:
@@ -139,9 +142,9 @@ class PoolPartition:
         if game not in self.pools:
             return
         try:
-            kept = msgspec.msgpack.decode(zlib.decompress(snapshot.state), type=KeptPool)
+            kept, self._turns[game] = stored.opened(snapshot.state, game, self._schema, self._parts)
             self.pools[game].adopt(snapshot.seq, kept)
-        except (msgspec.MsgspecError, zlib.error, ValueError) as error:
+        except ValueError as error:
             raise BadValue(str(error)) from error
 
     def _told(self, verdict: Verdict) -> None:
@@ -213,8 +216,8 @@ class PoolPartition:
     async def store_states(self) -> None:
         """Store the changed pools' states, then a checkpoint. Raises `LogError`.
 
-        A state that cannot be stored, such as one that is too large, is told of: a start folds that pool from its
-        events, and the others' from the checkpoint on.
+        A state that cannot be stored is told of: a start folds that pool from the one before, or from its events, and
+        the others' from the checkpoint on.
         """
         for pool in self.pools.values():
             try:
@@ -233,17 +236,16 @@ class PoolPartition:
         stood = await pool.at_rest(lambda: self._stood(pool))
         if stood is None:
             return
-        seq, position, kept = stood
-        packed = await asyncio.to_thread(lambda: zlib.compress(msgspec.msgpack.encode(kept), 1))
-        key = snapshot_key(pool.game, self._schema)
-        await self._store.snapshots.put(self.number, key, encode(Snapshot(seq, position, packed)))
-        pool.kept_seq = seq
+        turn = 1 - self._turns[pool.game]
+        await stored.put(self._store, self.number, pool.game, self._schema, stood, turn)
+        self._turns[pool.game] = turn
+        pool.kept_seq = stood.seq
 
-    def _stood(self, pool: HostedPool) -> tuple[int, Position, KeptPool] | None:
+    def _stood(self, pool: HostedPool) -> stored.Stood | None:
         """The pool and where the fold stands with it; None where the fold is just about to tell it of a record."""
         if self.writer.last_seq(pool.game) != pool.seq:
             return None
-        return pool.seq, self.writer.position, pool.keep()
+        return stored.Stood(pool.seq, self.writer.position, *pool.keep())
 
 
 async def _again(work: Attend, pool: HostedPool) -> None:

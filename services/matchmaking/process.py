@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from redis.asyncio import Redis
 
 from guildhall.host.hall import Foundation
+from guildhall.rpc.pages import hall_key
 from services.matchmaking.creating import Creator
 from services.matchmaking.hall_token import HallToken
 from services.matchmaking.house import HouseRules
-from services.matchmaking.page_tokens import PageTokens
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.results import Results
 from services.matchmaking.service import MATCHMAKING_SERVICE, MatchmakingService
@@ -32,7 +32,7 @@ class Matchmaking:
             foundation.on_change,
         )
         self.service = MATCHMAKING_SERVICE
-        self.servicer = MatchmakingService(self.host, PageTokens(foundation.key), open_redis)
+        self.servicer = MatchmakingService(self.host, hall_key(foundation.key), open_redis)
         self.holdings = self.host.holdings
 
     @property

@@ -1,8 +1,9 @@
 """Ratings: what a finished game tells of how well its players play (openskill's Plackett-Luce model).
 
-A game counts if it was made here, was not declared unrated, had at least two seats and no bot, and ended by its rules
-or because fewer than two seats had not resigned; who resigned ranks last there. An abandoned or aborted game changes
-nothing: nobody won it. Games with bots do not count, since who plays whom against a bot is anybody's choice.
+A game counts if it was made here, was not declared unrated, may be watched, had at least two seats and no bot, and
+ended by its rules or because fewer than two seats had not resigned; who resigned ranks last there. An abandoned or
+aborted game changes nothing: nobody won it. Games with bots do not count, since who plays whom against a bot is
+anybody's choice.
 """
 
 from collections.abc import Sequence
@@ -38,6 +39,7 @@ def counts(game: Game, result: Result) -> bool:
     return (
         result.reason in _COUNTS
         and not game.unrated
+        and not game.no_spectators  # everybody reads ratings; of such a game nobody but its seats may know
         and len(game.subjects) >= 2
         and len(result.ranks) == len(game.subjects)
         and not any(map(is_bot, game.subjects))

@@ -12,21 +12,25 @@ from collections.abc import Sequence
 import msgspec
 
 from guildhall.kernel.rules import Rules
-from guildhall.kernel.v1.structs import EndReason, GameEnded, decode_Record
+from guildhall.kernel.v1.structs import EndReason, GameEnded, Resigned, decode_Record
 from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.fold import Effective, FoldState, fold
 from guildhall.log.port import CLAIM_KEY, Log, Record, Tail
 from guildhall.log.recovery import Store, checkpointed, open_store
+from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs
-from services.matchmaking.commands import Result, TakeResults
+from services.matchmaking.commands import Resignation, Result, TakeResults
 from services.matchmaking.creating import tell
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.pool import Pool
 
 READ_LIMIT = 1000
 
+_ENDING = (bytes([5 << 3 | 2]), bytes([6 << 3 | 2]))
+"""The first byte of an encoded Resigned or GameEnded: their numbers in every game's Event are the kernel's."""
+
 MOST_RESULTS = 50
-"""Of one command, so that its entry is far from too large for the log."""
+"""Of one command (a record or two more), so that its entry is far from too large for the log."""
 
 RETRY_SECONDS = 1.0
 
@@ -73,7 +77,13 @@ class Results:
                 while True:
                     await _wanted(hosted)
                     records = await tail.read(number, state.next_offset, READ_LIMIT)
+                    # What these are records of must be known: a game is agreed on before it is made, but maybe by an
+                    # owner of which this one has not heard yet.
+                    await hosted.confirm()
                     await _take(hosted, number, state, records)
+            except Failure as failure:
+                # Not the owner any more, or not known whether it is: nothing was passed over.
+                _log.info("results are not read now", game=hosted.game, partition=number, why=str(failure))
             except LogUnavailable as error:
                 _log.warning("results cannot be read now", game=hosted.game, partition=number, why=str(error))
             except Exception as error:
@@ -82,12 +92,13 @@ class Results:
 
 
 async def _begin(hosted: HostedPool, store: Store, number: int) -> FoldState:
-    """Where to read on. Raises `LogError`."""
+    """Where to read on. Raises `LogError`, Failure."""
     kept = hosted.readers.get(number)
     if kept is not None:
         reader = msgspec.msgpack.decode(kept, type=Reader)
         return FoldState(next_offset=reader.next_offset, newest_claim=reader.newest_claim, seqs=dict(reader.seqs))
     there = await checkpointed(store, number)
+    await hosted.confirm()
     if await hosted.at_rest(lambda: waits(hosted.pool)):
         return FoldState()
     # Whatever it will wait for begins after this.
@@ -109,48 +120,57 @@ async def _wanted(hosted: HostedPool) -> None:
 
 
 async def _take(hosted: HostedPool, number: int, state: FoldState, records: Sequence[Record]) -> None:
-    """Fold these records, and have the results among them taken in."""
+    """Fold these records, and have the results among them taken in.
+
+    The pool must stand where the log stood when they were read: what it does not wait for is passed over for good.
+    """
     wanted = await hosted.at_rest(lambda: {*hosted.pool.games, *hosted.pool.starting})
-    results: list[Result] = []
+    found: list[Result | Resignation] = []
     for record in records:
         if record.key == CLAIM_KEY or record.key in wanted:
             verdict = fold(state, record)
-            result = _readable_result(hosted, verdict) if isinstance(verdict, Effective) else None
-            if result is not None:
-                results.append(result)
-                wanted.discard(result.game_id)
+            if isinstance(verdict, Effective):
+                found += _readable(hosted, verdict)
+                wanted -= {each.game_id for each in found if isinstance(each, Result)}
         else:
             state.next_offset = record.offset + 1
-        if len(results) == MOST_RESULTS:
-            await _tell(hosted, number, state, results)
-            results = []
-    if results:
-        await _tell(hosted, number, state, results)
+        if len(found) >= MOST_RESULTS:
+            await _tell(hosted, number, state, found)
+            found = []
+    if found:
+        await _tell(hosted, number, state, found)
     state.seqs = {game_id: seq for game_id, seq in state.seqs.items() if game_id in wanted}
     hosted.readers[number] = msgspec.msgpack.encode(Reader(state.next_offset, state.newest_claim, state.seqs))
 
 
-async def _tell(hosted: HostedPool, number: int, state: FoldState, results: Sequence[Result]) -> None:
+async def _tell(hosted: HostedPool, number: int, state: FoldState, found: Sequence[Result | Resignation]) -> None:
     """Have these taken in, up to where the fold stands. Raises `LogUnavailable` where they were not."""
     begin = await hosted.at_rest(lambda: hosted.pool.positions.get(number, (0, -1))[0])
-    command = TakeResults(number, begin, state.next_offset, state.newest_claim, tuple(results))
+    results = tuple(each for each in found if isinstance(each, Result))
+    resigned = tuple(each for each in found if isinstance(each, Resignation))
+    command = TakeResults(number, begin, state.next_offset, state.newest_claim, results, resigned)
     if not await tell(hosted, f"results:{number}:{state.next_offset}", command):
         raise LogUnavailable("the results were not taken in")
 
 
-def _readable_result(hosted: HostedPool, verdict: Effective) -> Result | None:
-    """The result that the record holds. One that cannot be read is told of and passed over: others' are behind it."""
+def _readable(hosted: HostedPool, verdict: Effective) -> list[Result | Resignation]:
+    """What the record holds. One that cannot be read is told of and passed over: others' are behind it."""
     try:
-        return result_of(hosted.house.rules, verdict.aggregate_id, verdict.entry.body)
+        return read(hosted.house.rules, verdict.aggregate_id, verdict.entry.body)
     except Exception as error:
         _log.error("a game's record cannot be read", game=hosted.game, id=verdict.aggregate_id, exc_info=error)
-        return None
+        return []
 
 
-def result_of(rules: Rules, game_id: str, body: bytes) -> Result | None:
-    """The result that a record of a game holds; None where the game goes on."""
+def read(rules: Rules, game_id: str, body: bytes) -> list[Result | Resignation]:
+    """The seats that a record of a game tells to be given up, and its result; nothing where the game just goes on."""
     record = decode_Record(body)
-    ended = rules.wire.decode_event(record.events[-1]) if record.events else None
-    if not isinstance(ended, GameEnded):
-        return None
-    return Result(game_id, EndReason(ended.reason), ended.ranks, record.at_ms)
+    found: list[Result | Resignation] = []
+    for encoded in record.events:
+        if encoded[:1] in _ENDING:
+            event = rules.wire.decode_event(encoded)
+            if isinstance(event, Resigned):
+                found.append(Resignation(game_id, event.seat))
+            elif isinstance(event, GameEnded) and encoded is record.events[-1]:
+                found.append(Result(game_id, EndReason(event.reason), event.ranks, record.at_ms))
+    return found

@@ -17,6 +17,7 @@ from guildhall.kernel.decide import check_command_id
 from guildhall.kernel.refusal import Refusal
 from guildhall.matchmaking.v1 import matchmaking_service_pb2
 from guildhall.matchmaking.v1 import structs as wire
+from guildhall.rpc import pages
 from guildhall.rpc.deadlines import LONGEST_WAIT, patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
@@ -26,9 +27,9 @@ from guildhall.telemetry import metrics
 from services.matchmaking import states
 from services.matchmaking.accepted import payload_hash
 from services.matchmaking.guesses import Guesses
-from services.matchmaking.hosted_pool import MATCHMAKING, Asked, HostedPool
+from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
-from services.matchmaking.page_tokens import PageTokens, page_size
+from services.matchmaking.judging import MATCHMAKING, Asked
 from services.matchmaking.pool import Pool
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.rating_reads import RatingReads
@@ -36,17 +37,20 @@ from services.matchmaking.watching import Told, Watch
 
 MATCHMAKING_SERVICE: ServiceDescriptor = matchmaking_service_pb2.DESCRIPTOR.services_by_name["MatchmakingService"]
 
+DEFAULT_PAGE = 100
+MAX_PAGE = 1_000
+
 T = TypeVar("T")
 
 
 class MatchmakingService:
     """Methods take and give bytes, as `rpc.server.handlers` calls them."""
 
-    def __init__(self, host: PoolHost, tokens: PageTokens, open_redis: Callable[[], Redis] | None = None) -> None:
+    def __init__(self, host: PoolHost, page_key: bytes, open_redis: Callable[[], Redis] | None = None) -> None:
         """`open_redis` is called when ratings are asked for first; without one they cannot be read here."""
         self._host = host
         self._ratings = RatingReads(lambda: host.store.events, open_redis)
-        self._tokens = tokens
+        self._page_key = page_key
         self._guesses = Guesses()
         self._writes: dict[str, Meter] = {}
         self._watching: set[Watch] = set()
@@ -138,11 +142,11 @@ class MatchmakingService:
     async def list_tables(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = parse(wire.decode_ListTablesRequest, request)
         hosted = self._pool(asked.game, caller)
-        size = page_size(asked.page_size)
-        listing = f"tables {asked.game}"
-        after = _place(self._tokens.opened(listing, caller.subject, asked.page_token))
+        size = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE)
+        listing = repr(("ListTables", asked.game, caller.subject))
+        after = _place(pages.opened(self._page_key, listing, asked.page_token).decode() if asked.page_token else "")
         page = await hosted.read(lambda pool: states.public_tables(pool, after, size + 1))
-        token = self._tokens.sealed(listing, caller.subject, _key(page[size - 1]) if len(page) > size else "")
+        token = pages.sealed(self._page_key, listing, _key(page[size - 1]).encode()) if len(page) > size else ""
         return wire.encode_ListTablesResponse(wire.ListTablesResponse(tuple(page[:size]), token))
 
     # --- offers
@@ -184,22 +188,22 @@ class MatchmakingService:
     async def list_rating_history(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = parse(wire.decode_ListRatingHistoryRequest, request)
         self._check(asked.game, caller)
-        size = page_size(asked.page_size)
+        size = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE)
         subject = asked.subject or caller.subject
-        listing = f"history {asked.game} {subject}"
-        newest = int(self._tokens.opened(listing, caller.subject, asked.page_token) or "0") or None
+        listing = repr(("ListRatingHistory", asked.game, subject, caller.subject))
+        newest = int(pages.opened(self._page_key, listing, asked.page_token)) if asked.page_token else None
         page, left = await self._ratings.history(asked.game, subject, newest, size, patience(context))
-        token = self._tokens.sealed(listing, caller.subject, str(left) if left else "")
+        token = pages.sealed(self._page_key, listing, b"%d" % left) if left else ""
         return wire.encode_ListRatingHistoryResponse(wire.ListRatingHistoryResponse(tuple(page), token))
 
     async def list_leaderboard(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = parse(wire.decode_ListLeaderboardRequest, request)
         self._check(asked.game, caller)
-        size = page_size(asked.page_size)
-        listing = f"leaderboard {asked.game}"
-        first = int(self._tokens.opened(listing, caller.subject, asked.page_token) or "0")
+        size = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE)
+        listing = repr(("ListLeaderboard", asked.game, caller.subject))
+        first = int(pages.opened(self._page_key, listing, asked.page_token)) if asked.page_token else 0
         page = await self._ratings.leaderboard(asked.game, first, size + 1, patience(context))
-        token = self._tokens.sealed(listing, caller.subject, str(first + size) if len(page) > size else "")
+        token = pages.sealed(self._page_key, listing, b"%d" % (first + size)) if len(page) > size else ""
         answer = wire.ListLeaderboardResponse(tuple(page[:size]), first + 1, token)
         return wire.encode_ListLeaderboardResponse(answer)
 

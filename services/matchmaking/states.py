@@ -23,13 +23,15 @@ def state_of(pool: Pool, subject: str) -> State:
     ended = sorted(
         (pool.ended[ticket_id] for ticket_id in pool.ended_of.get(subject, ())), key=lambda each: each.number
     )
+    missed = pool.missed.get(subject)
     return State(
         ticket=None if ticket is None else _ticket(pool, ticket),
         party=None if party is None else _party(party),
         table=None if table is None else _table(pool, table),
         offer=None if offer is None else _offer(pool, offer, subject),
-        games=tuple(_game(game, subject) for game in games),
+        games=tuple(_game(pool, game, subject) for game in games),
         ended=tuple(map(_ended, ended)),
+        pause=None if missed is None else told.Pause(missed.until_ms, missed.times),
     )
 
 
@@ -44,7 +46,7 @@ def ticket_of(pool: Pool, subject: str, ticket_id: str) -> WatchTicketResponse |
     ended = pool.ended.get(ticket_id)
     if ended is not None and subject in ended.subjects:
         game = pool.games.get(ended.game_id)
-        return WatchTicketResponse(ended=_ended(ended), game=None if game is None else _game(game, subject))
+        return WatchTicketResponse(ended=_ended(ended), game=None if game is None else _game(pool, game, subject))
     return None
 
 
@@ -104,5 +106,6 @@ def _offer(pool: Pool, offer: Offer, subject: str) -> told.Offer:
     )
 
 
-def _game(game: Game, subject: str) -> told.GameSeat:
-    return told.GameSeat(game.game_id, game.subjects.index(subject), game.subjects, game.started_ms, game.seed)
+def _game(pool: Pool, game: Game, subject: str) -> told.GameSeat:
+    seat = game.subjects.index(subject)
+    return told.GameSeat(game.game_id, seat, game.subjects, game.started_ms, game.seed, pool.house.public)

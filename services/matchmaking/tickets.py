@@ -12,6 +12,7 @@ from guildhall.matchmaking.v1.structs import (
 )
 from services.matchmaking import offers
 from services.matchmaking.house import HouseRules
+from services.matchmaking.pauses import check_not_paused
 from services.matchmaking.places import check_free, check_new, check_person
 from services.matchmaking.pool import Pool, Ticket
 from services.matchmaking.step import Step
@@ -24,6 +25,7 @@ def create(step: Step, subject: str, request: CreateTicketRequest) -> None:
     subjects, party_id = _who(pool, subject)
     for each in subjects:
         check_free(pool, each)
+        check_not_paused(step, each)
     ticket_id = ids.game_id(subject, request.command_id)
     check_new(ticket_id, pool.tickets.get(ticket_id) or pool.ended.get(ticket_id))
     seats = _sizes(house, request.seats, len(subjects))

@@ -13,7 +13,7 @@ from guildhall.rpc.identity import Caller
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.pool import Pool
 
-TOGETHER_SECONDS = 0.05
+TOGETHER_SECONDS = 0.1
 """Changes that come so soon after a message are told together."""
 
 
@@ -54,6 +54,9 @@ class Watch:
         try:
             await self._hosted.read(lambda _: self._subscribe())
             while True:
+                self._caller.check_expiry()
+                if self._end is not None:
+                    raise self._end
                 if self._changed:
                     self._changed = False
                     newest = await self._hosted.at_rest(lambda: self._tell(self._hosted.pool))
@@ -64,9 +67,6 @@ class Watch:
                             return
                         await asyncio.sleep(TOGETHER_SECONDS)
                     continue
-                self._caller.check_expiry()
-                if self._end is not None:
-                    raise self._end
                 await self._woken()
         finally:
             self._unsubscribe()

@@ -46,8 +46,11 @@ class FoldedGame:
         self.messages = messages
         self.stopped = stopped
         self.stored_summary = summary
+        self.placed: dict[str, int] | None = None
+        """Where it stands in lists, once that is known (`places`)."""
         self.created_ms = summary.created_ms if summary is not None else 0
         self._stored = state
+        self._stored_stopped = stopped is not None
         self._game: Game | None = None
         self._since: list[tuple[bytes, bytes]] = []
         """(body, hash) of what was folded on the stored state since."""
@@ -134,6 +137,15 @@ class FoldedGame:
             self.stopped = Stopped(offset, DAMAGED, self.version, why)
             changes.tell(offset, self.game_id, 0, b"")
 
+    def note_stopped(self, changes: Changes) -> None:
+        """Whether its models stand still, where that is new."""
+        key = changes.keys.stopped
+        if self.stopped is not None:
+            changes.put(key, {self.game_id: records.encode(self.stopped)})
+        elif self._stored_stopped:
+            changes.drop(key, [self.game_id])
+        self._stored_stopped = self.stopped is not None
+
     def written(self, state: State | None, summary: Summary | None) -> None:
         """What is stored now."""
         self._stored, self._since = state, []
@@ -171,13 +183,19 @@ async def load(redis: Redis, keys: Keys, messages: Messages, game_ids: Sequence[
                 records.decode(stop, Stopped) if stop is not None else None,
             )
         except ValueError as error:
-            versions = await redis.strlen(keys.offsets(game_id)) // OFFSET_BYTES
             _log.warning("stored models cannot be read", game_id=game_id, error=str(error))
-            lost = Stopped(0, 1, versions, f"its stored models cannot be read: {error}")
-            game = FoldedGame(game_id, messages, stopped=lost)
-            game.to_refold = True
+            game = await _to_refold(redis, keys, messages, game_id, f"its stored models cannot be read: {error}")
+        if state is None and game.stored_summary is not None and game.stopped is None:
+            game = await _to_refold(redis, keys, messages, game_id, "its state was let go")
         found.append(game)
     return found
+
+
+async def _to_refold(redis: Redis, keys: Keys, messages: Messages, game_id: str, why: str) -> FoldedGame:
+    versions = await redis.strlen(keys.offsets(game_id)) // OFFSET_BYTES
+    game = FoldedGame(game_id, messages, stopped=Stopped(0, 1, versions, why))
+    game.to_refold = True
+    return game
 
 
 async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -> None:
@@ -185,10 +203,7 @@ async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -
     keys = changes.keys
     finished: list[Summary] = []
     for folded in touched:
-        if folded.stopped is not None:
-            changes.put(keys.stopped, {folded.game_id: records.encode(folded.stopped)})
-        else:
-            changes.drop(keys.stopped, [folded.game_id])
+        folded.note_stopped(changes)
         game = folded.game
         if game is None:
             continue
@@ -196,7 +211,10 @@ async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -
         summary = summary_of(game, folded.created_ms, stopped=folded.stopped is not None)
         changes.set(keys.state(folded.game_id), records.encode(state))
         changes.set(keys.summary(folded.game_id), records.encode(summary))
-        index(changes, folded.stored_summary, summary)
+        before = folded.placed
+        if before is None:
+            before = places(keys, folded.stored_summary) if folded.stored_summary is not None else {}
+        folded.placed = move(changes, folded.game_id, before, places(keys, summary))
         if folded.ended_now:
             finished.append(summary)
         folded.written(state, summary)
@@ -225,21 +243,20 @@ def summary_of(game: Game, created_ms: int, *, stopped: bool = False) -> Summary
     )
 
 
-def index(changes: Changes, before: Summary | None, now: Summary) -> None:
-    """Move the game in the lists."""
-    was_at = places(changes.keys, before) if before is not None else {}
-    now_at = places(changes.keys, now)
+def move(changes: Changes, game_id: str, was_at: dict[str, int], now_at: dict[str, int]) -> dict[str, int]:
+    """Move the game in the lists; where it is now."""
     for key in sorted(was_at.keys() - now_at.keys()):
-        changes.add("ZREM", key, now.game_id)
+        changes.add("ZREM", key, game_id)
     for key, score in now_at.items():
         if was_at.get(key) != score:
-            changes.rank(key, score, now.game_id)
+            changes.rank(key, score, game_id)
+    return now_at
 
 
 def places(keys: Keys, summary: Summary) -> dict[str, int]:
     """Every sorted set in which the game stands, with its score there."""
     everybody: list[str | None] = [None] if summary.spectators else []
-    found: dict[str, int] = {}
+    found: dict[str, int] = {keys.kept: summary.changed_ms} if summary.ended is not None else {}
     for whose in [*everybody, *summary.subjects]:
         found[keys.games(whose)] = summary.created_ms
         if summary.ended is None:
@@ -259,7 +276,7 @@ def may_stand(keys: Keys, subjects: Iterable[str]) -> list[str]:
     """Every sorted set in which a game of these subjects could stand."""
     whose = [None, *subjects]
     listings = [kind(keys, each) for each in whose for kind in (Keys.games, Keys.open, Keys.results)]
-    return [*listings, *(keys.decisions(each) for each in whose if each is not None), keys.deadlines]
+    return [*listings, *(keys.decisions(each) for each in whose if each is not None), keys.deadlines, keys.kept]
 
 
 async def count_results(redis: Redis, changes: Changes, games: Sequence[Summary]) -> None:

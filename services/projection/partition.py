@@ -7,11 +7,12 @@ the models' own position says where to go on, and every batch is guarded by it.
 import asyncio
 import hashlib
 import random
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from guildhall.host.messages import Messages
 from guildhall.kernel.rules import Rules
@@ -26,15 +27,18 @@ from guildhall.readmodel.records import Progress
 from guildhall.telemetry import logs, metrics
 from services.projection.games import FoldedGame, load, write
 from services.projection.refold import refold, refold_stopped
+from services.projection.retention import KEEP_SECONDS, let_go
 
 BATCH_RECORDS = 500
 BATCH_BYTES = 4 << 20
-"""A batch ends when its changes are larger."""
+"""A batch ends when its records are larger; its changes hold each record twice and a state of each of its games."""
 REMEMBERED = 500
 """Games that are kept in memory between batches."""
 _RETRY_SECONDS = (0.05, 2.0)
 _LOOK_SECONDS = 1.0
 """How soon it is seen that an idle partition's models are gone."""
+_LET_GO_SECONDS = 600.0
+"""How often it is looked for finished games that are no longer kept whole."""
 _STANDBY_SECONDS = 1.0
 """Another projection that has not moved the models for so long, and up to twice that, is taken for idle or dead."""
 
@@ -81,6 +85,7 @@ class ModelsOfPartition:
         self.mended = 0
         self.position = b""
         """The stored position, as it is in Redis."""
+        self._look_at = 0.0
 
     def _begin(self) -> None:
         """Nothing is in memory: the fold begins at the models' position."""
@@ -103,8 +108,17 @@ class ModelsOfPartition:
         """
         raise NotImplementedError
 
+    async def _look_after(self) -> bool:
+        """What is done beside the log, once a second; False if the models were moved by somebody else meanwhile.
+
+        Raises RedisError, `LogUnavailable`.
+        """
+        return True
+
     async def run(self, tail: Tail) -> None:
-        """Fold until cancelled. Errors of log and Redis are waited out; `LogUnreadable` is raised."""
+        """Fold until cancelled. Whatever fails is tried again: it must not keep the other partitions back."""
+        failing = metrics.PROJECTION_FAILING.labels(self.rules.game, str(self.partition))
+        failing.set(0)
         wait = _RETRY_SECONDS[0]
         loaded = False
         while not cancelled():
@@ -116,9 +130,18 @@ class ModelsOfPartition:
                     # Another projection is at work here. It goes on; this one takes over when that one stands still.
                     loaded = False
                     await self._stand_by()
+                elif time.monotonic() >= self._look_at:
+                    self._look_at = time.monotonic() + _LOOK_SECONDS
+                    loaded = await self._look_after()
                 wait = _RETRY_SECONDS[0]
-            except (LogUnavailable, RedisError, OSError, NewerModels) as error:
-                _log.warning("waiting", game=self.rules.game, partition=self.partition, error=str(error))
+                failing.set(0)
+            except Exception as error:
+                place = {"game": self.rules.game, "partition": self.partition}
+                if _passes(error):
+                    _log.warning("waiting", **place, error=str(error))
+                else:
+                    _log.error("the partition's models stand still; tried again", **place, exc_info=error)
+                    failing.set(1)
                 metrics.PROJECTION_RETRIES.labels(self.rules.game).inc()
                 loaded = False
                 await asyncio.sleep(random.uniform(wait / 2, wait))
@@ -232,9 +255,19 @@ class PartitionProjection(ModelsOfPartition):
     rules: Rules
 
     def __init__(
-        self, rules: Rules, topic: EventsTopic, partition: int, models: Models, *, generation: str | None = None
+        self,
+        rules: Rules,
+        topic: EventsTopic,
+        partition: int,
+        models: Models,
+        *,
+        generation: str | None = None,
+        keep_seconds: float = KEEP_SECONDS,
     ) -> None:
+        """`keep_seconds`: how long games that are over are kept whole."""
         super().__init__(rules, topic, partition, models, generation=generation)
+        self._keep_seconds = keep_seconds
+        self._let_go_at = time.monotonic() + random.uniform(0.0, _LET_GO_SECONDS)
         self.messages = Messages(rules)
         self.games: OrderedDict[str, FoldedGame] = OrderedDict()
         self._touched: dict[str, FoldedGame] = {}
@@ -276,6 +309,31 @@ class PartitionProjection(ModelsOfPartition):
         self._forget()
         return True
 
+    async def _look_after(self) -> bool:
+        return await self._mend_doubted() and await self._let_go()
+
+    async def _mend_doubted(self) -> bool:
+        """Set right what a reader could not read; False where the models stand elsewhere. Raises RedisError,
+        `LogUnavailable`.
+        """
+        for found in await self.models.redis.smembers(self.keys.doubted):
+            name = str(records.raw(found), "utf-8")
+            self.games.pop(name, None)
+            self.fold.seqs.pop(name, None)
+            if not await refold(self, name):
+                return False
+            await self.models.redis.srem(self.keys.doubted, found)
+        return True
+
+    async def _let_go(self) -> bool:
+        """What is not kept of games that are over; False where the models stand elsewhere. Raises RedisError."""
+        if time.monotonic() < self._let_go_at:
+            return True
+        more = await let_go(self, self._keep_seconds)
+        if not more:
+            self._let_go_at = time.monotonic() + _LET_GO_SECONDS
+        return more is not None
+
     async def _remember(self, names: set[str]) -> None:
         """Have these games in memory, and their versions in the fold."""
         for name in names & self.games.keys():
@@ -290,6 +348,12 @@ class PartitionProjection(ModelsOfPartition):
         while len(self.games) > REMEMBERED:
             name, _ = self.games.popitem(last=False)
             self.fold.seqs.pop(name, None)
+
+
+def _passes(error: Exception) -> bool:
+    """Whether it is a matter of waiting: log or Redis cannot be reached, or a newer program is at work."""
+    away = isinstance(error, LogUnavailable | RedisError | OSError | NewerModels)
+    return away and not isinstance(error, ResponseError)
 
 
 def _step(found: Sequence[Record], begin: int) -> Sequence[Record]:

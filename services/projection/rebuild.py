@@ -37,7 +37,7 @@ _SWITCHES = 100
 _GAME_KINDS = ("state", "states", "feed", "offsets", "summary")
 _POOL_KINDS = ("stood", "unfolded")
 _HASHES = ("standings", "ratings", "history")
-_OWN_KINDS = ("position", "news", "stopped")
+_OWN_KINDS = ("position", "news", "stopped", "kept", "doubted")
 """Kinds of keys that are compared game by game, or not at all; every other is a list or the standings."""
 
 

@@ -10,43 +10,65 @@ from redis.exceptions import RedisError
 
 from guildhall.host import packs
 from guildhall.kernel.rules import Rules
-from guildhall.log.errors import LogUnavailable
+from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.port import EventsTopic, Log, Tail
 from guildhall.log.recovery import open_store
 from guildhall.readmodel.changes import Models
-from guildhall.readmodel.connection import cancelled
+from guildhall.readmodel.connection import cancelled, readers
 from guildhall.telemetry import logs, metrics
 from services.projection.partition import ModelsOfPartition, PartitionProjection
 from services.projection.pools import POOLS, PoolsOfPartition
+from services.projection.retention import KEEP_SECONDS
+from services.projection.status import age
 
 _MEASURE_SECONDS = 2.0
+_ON_ITS_WAY_SECONDS = 0.2
 _LEVEL_SECONDS = 0.01
+_CONNECTIONS = 1_000
 
 _log = logs.get("projection")
+
+
+class Evicts(ValueError):
+    """A Redis whose settings say that it may lose models, under a position that says that they are there."""
 
 
 class Projection:
     """Runs until it is closed. Several may run: one works on a partition, the others stand by."""
 
-    def __init__(self, games: Sequence[Rules], log: Log, redis: Redis, pools: bool = False) -> None:
-        """`pools`: of matchmaking too."""
+    def __init__(
+        self,
+        games: Sequence[Rules],
+        log: Log,
+        redis: Redis,
+        *,
+        pools: bool = False,
+        keep_seconds: float = KEEP_SECONDS,
+    ) -> None:
+        """`pools`: of matchmaking too. `keep_seconds`: how long games that are over are kept whole (`retention`)."""
         self.partitions: list[ModelsOfPartition] = []
         self._games = games
         self._pools = pools
         self._log = log
-        self._models = Models(redis)
+        # Each partition has one connection at most in use: nobody need wait for one, which costs more than it seems.
+        self._redis = readers(redis, _CONNECTIONS)
+        self._models = Models(self._redis)
+        self._keep_seconds = keep_seconds
         self._tails: list[Tail] = []
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Open the topics and begin. Raises `LogError`, BadPack, RedisError."""
+        """Open the topics and begin. Raises `LogError`, BadPack, RedisError, Evicts."""
         await packs.sync(self._log, self._games)
         memory = await self._models.redis.info("memory")
         if memory.get("maxmemory") and memory.get("maxmemory_policy") != "noeviction":
-            _log.warning("Redis drops read models when it is full: set maxmemory-policy to noeviction")
+            raise Evicts("Redis would drop read models when it is full: set its maxmemory-policy to noeviction")
         for rules in self._games:
             topic = (await open_store(self._log, rules.game)).events
-            made = [PartitionProjection(rules, topic, number, self._models) for number in range(topic.partitions)]
+            made = [
+                PartitionProjection(rules, topic, number, self._models, keep_seconds=self._keep_seconds)
+                for number in range(topic.partitions)
+            ]
             self._run(rules.game, topic, made)
         if self._pools:
             topic = (await open_store(self._log, POOLS.game)).events
@@ -90,17 +112,34 @@ class Projection:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for tail in self._tails:
             await tail.close()
+        await self._redis.aclose()
 
 
 async def _measure(game: str, partitions: Sequence[ModelsOfPartition]) -> None:
-    level = time.monotonic()
+    known, asked = 0.0, time.monotonic()
     while not cancelled():
-        with contextlib.suppress(LogUnavailable, RedisError, OSError):
-            lacking = await lag(partitions)
-            metrics.PROJECTION_LAG.labels(game).set(lacking)
-            level = time.monotonic() if lacking == 0 else level
-        metrics.PROJECTION_AGE.labels(game).set(time.monotonic() - level)
+        try:
+            metrics.PROJECTION_LAG.labels(game).set(await lag(partitions))
+            known, asked = await oldest(partitions), time.monotonic()
+        except (LogError, RedisError, OSError) as error:
+            _log.warning("cannot tell how old the models are", game=game, error=str(error))
+        # While nobody can tell, it gets older.
+        metrics.PROJECTION_AGE.labels(game).set(known + time.monotonic() - asked)
         await asyncio.sleep(_MEASURE_SECONDS)
+
+
+async def oldest(partitions: Sequence[ModelsOfPartition]) -> float:
+    """Seconds since the oldest version was written that the models lack; 0 where they have everything that was in the
+    log `_ON_ITS_WAY_SECONDS` ago: under play there is always something on its way. Raises RedisError, `LogError`.
+    """
+    ends = await asyncio.gather(*(partition.topic.end_offset(partition.partition) for partition in partitions))
+    await asyncio.sleep(_ON_ITS_WAY_SECONDS)
+    found = 0.0
+    for partition, end in zip(partitions, ends, strict=True):
+        offset = await partition.stored_offset()
+        if offset < end:
+            found = max(found, await age(partition.topic, partition.partition, offset, end))
+    return found
 
 
 async def lag(partitions: Sequence[ModelsOfPartition]) -> int:

@@ -44,19 +44,22 @@ async def status(rules: Projected, topic: EventsTopic, partition: int, models: M
     stopped = await models.redis.hgetall(keys.stopped)
     end = await topic.end_offset(partition)
     if progress is None or progress.format != records.FORMAT:
-        return Status(partition, keys.generation, None, end, await _age(topic, partition, 0, end))
+        return Status(partition, keys.generation, None, end, await age(topic, partition, 0, end))
     return Status(
         partition,
         keys.generation,
         progress.next_offset,
         end,
-        await _age(topic, partition, progress.next_offset, end),
+        await age(topic, partition, progress.next_offset, end),
         {str(records.raw(name), "utf-8"): records.decode(value, Stopped) for name, value in sorted(stopped.items())},
     )
 
 
-async def _age(topic: EventsTopic, partition: int, offset: int, end: int) -> float:
-    """Seconds since the first version from `offset` on was written; 0 where there is none close by."""
+async def age(topic: EventsTopic, partition: int, offset: int, end: int) -> float:
+    """Seconds since the first version from `offset` on was written; 0 where there is none close by.
+
+    Raises `LogError`.
+    """
     if offset >= end:
         return 0.0
     for record in await topic.read(partition, offset, _LOOKED_AT):

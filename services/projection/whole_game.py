@@ -4,6 +4,7 @@ import hashlib
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_models
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,9 +17,10 @@ from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import DAMAGED, STATE_EVERY, State, Stopped, Summary
-from services.projection.games import index, may_stand, places, summary_of, too_much
+from services.projection.games import may_stand, move, places, summary_of, too_much
 
 UNREADABLE = "cannot be read"
+_KEPT = ":kept"
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,12 @@ class GameModels:
     """Why what is stored cannot be read."""
 
     @property
+    def let_go(self) -> bool:
+        """Whether no more is kept of it than what lists need and where its records are (`retention`)."""
+        over = self.summary is not None and self.summary.ended is not None
+        return over and not (self.snapshot or self.feed or self.states or _KEPT in self.places)
+
+    @property
     def state_hash(self) -> str:
         """Of the newest state; short, for people."""
         return hashlib.sha256(self.snapshot).hexdigest()[:16] if self.snapshot else "none"
@@ -49,6 +57,9 @@ def differences(stored: GameModels, right: GameModels) -> list[str]:
     """What of the stored models is not as it should be, in words."""
     if stored.damage:
         return [stored.damage]
+    if stored.let_go:
+        places = {name: score for name, score in right.places.items() if name != _KEPT}
+        right = replace_models(right, version=0, snapshot=b"", feed_sizes=(), feed={}, states={}, places=places)
     found = []
     if (stored.version, stored.snapshot) != (right.version, right.snapshot):
         found.append(
@@ -204,4 +215,4 @@ def write(changes: Changes, game_id: str, right: GameModels, subjects: Sequence[
     for key in may_stand(keys, dict.fromkeys(whose)):
         changes.add("ZREM", key, game_id)
     if right.summary is not None:
-        index(changes, None, right.summary)
+        move(changes, game_id, {}, places(keys, right.summary))

@@ -2,7 +2,7 @@
 
 from guildhall.trickerion.v1.structs import DisplayedCard, Player, View
 from services.trickerion import links
-from services.trickerion.content import Content, Yield
+from services.trickerion.content import AssignmentCard, Content, ProphecyCard, Yield
 from services.trickerion.hall import ENGINEERS_SLOT
 
 
@@ -24,11 +24,11 @@ def missing(content: Content, player: Player, trick: int) -> dict[int, int]:
     }
 
 
-def prepared_markers(content: Content, player: Player, trick: int) -> int:
-    """How many markers Prepare would put on an own Trick (TR-092, TR-097, TR-A13)."""
+def prepared_markers(content: Content, player: Player, trick: int, bonus: int = 0) -> int:
+    """How many markers Prepare would put on an own Trick; `bonus` is a card's (TR-092, TR-097, TR-A13, TR-D61)."""
     own = next(own for own in player.tricks if own.trick == trick)
     more = content.engineer_markers if own.slot == ENGINEERS_SLOT else 0
-    return min(content.tricks[trick].markers + more, player.supply[own.symbol - 1])
+    return min(content.tricks[trick].markers + more + bonus, player.supply[own.symbol - 1])
 
 
 def price_of(content: Content, components: dict[int, int]) -> int:
@@ -42,6 +42,54 @@ def in_stock(view: View) -> set[int]:
     if view.dark_alley is not None:
         found |= {int(component) for component in view.dark_alley.in_stock}
     return found
+
+
+def prophecy_of(view: View, content: Content) -> ProphecyCard:
+    """The active prophecy; a neutral one where none is."""
+    return content.prophecies[view.dark_alley.active if view.dark_alley is not None else 0]
+
+
+def bonus_in_use(view: View, content: Content) -> AssignmentCard:
+    """The special card that the next action has; a neutral one where it has none."""
+    alley = view.dark_alley
+    return content.assignments[alley.bonus if alley is not None and alley.armed else 0]
+
+
+def price_now(view: View, content: Content, component: int) -> int:
+    """What one Component costs from the Buy area (TR-074, TR-D111)."""
+    return prophecy_of(view, content).component_price or content.components[component].price
+
+
+def quick_price_now(view: View, content: Content, component: int) -> int:
+    """What one Component costs from the Quick Order slot (TR-088, TR-AD20)."""
+    rulings = {ruling.name: ruling.value for ruling in view.game.rulings} if view.game is not None else {}
+    flat = prophecy_of(view, content).component_price and rulings.get("flat_price_quick_order") == "flat"
+    return price_now(view, content, component) + (0 if flat else content.quick_order_price)
+
+
+def on_quick_order_only(view: View, content: Content, component: int) -> bool:
+    """Whether that slot is the only source of a Component (TR-A11, TR-D94)."""
+    ordered = view.order_area if prophecy_of(view, content).orders_are_stock else ()
+    this_turn = view.dark_alley.in_stock if view.dark_alley is not None else ()
+    return component == view.quick_order and component not in (*view.buy_area, *ordered, *this_turn)
+
+
+def day_now(view: View, content: Content, day: int) -> tuple[int, int]:
+    """(Fame, coins) by which a weekday changes each Trick's yield (TR-124, TR-125, TR-D101, TR-D106, TR-D112)."""
+    printed = content.days[day]
+    return prophecy_of(view, content).days.get(day, (printed.fame, printed.coins))
+
+
+def yield_now(view: View, content: Content, trick: int) -> Yield:
+    """A Trick's own yield: as printed, and 1 Fame and 1 coin for each Shard on it (TR-D67)."""
+    printed = content.tricks[trick].yields
+    more = shards_on(view, trick)
+    return Yield(printed.fame + more, printed.coins + more, printed.shards)
+
+
+def shards_on(view: View, trick: int) -> int:
+    """How many Shards lie on a Trick (TR-D67)."""
+    return view.dark_alley.enhanced.count(trick) if view.dark_alley is not None else 0
 
 
 def worth(amount: Yield) -> float:

@@ -12,7 +12,15 @@ from rich.text import Text
 from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Direction, Location, View
 from services.trickerion import links
-from services.trickerion.appraisal import missing, tops
+from services.trickerion.appraisal import (
+    day_now,
+    missing,
+    price_now,
+    quick_price_now,
+    shards_on,
+    tops,
+    yield_now,
+)
 from services.trickerion.content import Content, Yield
 from services.trickerion.words import (
     ARROWS,
@@ -166,17 +174,20 @@ def stage(view: View, content: Content, who: Sequence[Person], width: int) -> Re
     for number, card in enumerate(view.display, 1):
         for marker in card.markers:
             legend.append("\n" if legend else "")
-            legend.append_text(_stands_for(content, number, card.card, marker, who))
+            legend.append_text(_stands_for(view, content, number, card.card, marker, who))
     return Group(grid, legend) if legend else grid
 
 
-def _stands_for(content: Content, number: int, card: int, marker: tr.PlacedMarker, who: Sequence[Person]) -> Text:
+def _stands_for(
+    view: View, content: Content, number: int, card: int, marker: tr.PlacedMarker, who: Sequence[Person]
+) -> Text:
     person, trick = who[marker.seat], content.tricks[marker.trick]
     place = f"slot {marker.slot + 1}{ARROWS[marker.direction]}" if marker.direction else "beside the slots"
     text = Text(f"{number} {card_name(card)} {place} ", style="dim")
     text.append(f"{SYMBOLS[marker.symbol]}{person.initial} {TRICKS[marker.trick]}", style=person.colour)
     pile = ", two markers as one" if marker.pile else ""
-    text.append(f" ({CATEGORIES[trick.category]} {trick.level}: {brief(trick.yields)}{pile})", style="dim")
+    given = brief(yield_now(view, content, marker.trick))
+    text.append(f" ({CATEGORIES[trick.category]} {trick.level}: {given}{pile})", style="dim")
     return text
 
 
@@ -248,7 +259,7 @@ def town(view: View, content: Content, who: Sequence[Person], width: int) -> Ren
         if location in offers:
             lines.add_row("", offers[location])
         elif view.dark_alley is not None:
-            lines.add_row("", _dark_alley(view.dark_alley))
+            lines.add_row("", _dark_alley(view.dark_alley, who))
     workshops = [
         (seat, member)
         for slot in (tr.Slot.WORKSHOP_1, tr.Slot.WORKSHOP_2)
@@ -256,7 +267,7 @@ def town(view: View, content: Content, who: Sequence[Person], width: int) -> Ren
     ]
     if workshops:
         lines.add_row(LOCATIONS[Location.WORKSHOP], _standing(workshops, who))
-    lines.add_row(LOCATIONS[Location.THEATER], _theater(content, who, there, width - 12))
+    lines.add_row(LOCATIONS[Location.THEATER], _theater(view, content, who, there, width - 12))
     return lines
 
 
@@ -293,19 +304,20 @@ def _downtown(view: View) -> Text:
 
 def _market(view: View, content: Content) -> Text:
     def priced(component: int) -> str:
-        return f"{COMPONENTS[component]} ({content.components[component].price})"
+        return f"{COMPONENTS[component]} ({price_now(view, content, component)})"
 
     text = Text("In stock: " + ", ".join(priced(component) for component in view.buy_area))
     if view.quick_order:
-        text.append(f" · Quick Order: {COMPONENTS[view.quick_order]}")
+        price = quick_price_now(view, content, view.quick_order)
+        text.append(f" · Quick Order: {COMPONENTS[view.quick_order]} ({price})")
     ordered = [f"{COMPONENTS[c]} for slot {slot}" for slot, c in enumerate(view.order_area, 1) if c]
     if ordered:
         text.append(f" · ordered: {', '.join(ordered)}")
     return text
 
 
-def _dark_alley(alley: tr.DarkAlleyView) -> Text:
-    """The prophecies and the special decks."""
+def _dark_alley(alley: tr.DarkAlleyView, who: Sequence[Person]) -> Text:
+    """The prophecies, the special decks, and what special cards hold for this turn."""
     text = Text(f"Prophecy: {prophecy_text(alley.active)}", style="magenta")
     for place, prophecy in zip(("next", "second", "third"), alley.pending, strict=False):
         text.append(f"\n  {place}: {prophecy_text(prophecy)}", style="dim")
@@ -316,11 +328,16 @@ def _dark_alley(alley: tr.DarkAlleyView) -> Text:
         text.append(f"\nDrawn of {LOCATIONS[draw.deck]}: {cards}", style="cyan")
     if alley.in_stock:
         text.append(f"\nIn stock this turn: {', '.join(COMPONENTS[c] for c in alley.in_stock)}")
+    if alley.quick_order_claimant is not None:
+        text.append(f"\nThe Quick Order Component comes to {who[alley.quick_order_claimant].name} in End Turn")
+    if alley.shares:
+        names = ", ".join(who[seat].name for seat in alley.shares)
+        text.append(f"\nBusiness Share: what others pay at the Market Row goes to {names}")
     return text
 
 
 def _theater(
-    content: Content, who: Sequence[Person], there: dict[int, list[tuple[int, int]]], width: int
+    view: View, content: Content, who: Sequence[Person], there: dict[int, list[tuple[int, int]]], width: int
 ) -> RenderableType:
     days = Table.grid(padding=(0, 1))
     column = max(14, width // 4 - 1)
@@ -331,7 +348,8 @@ def _theater(
         first = tr.Slot.THURSDAY_BACKSTAGE_1 + 3 * (day - 1)
         change = content.days[day]
         head = Text(called, style="bold")
-        yields = f", yield {signed(change.fame)}" if change.fame else ""
+        fame, coins = day_now(view, content, day)
+        yields = f", yield {signed(fame)}" if fame == coins != 0 else ""
         head.append(f" {signed(change.ap)}{yields}", style="not bold dim")
         heads.append(head)
         behind = [found for slot in (first, first + 1) for found in there.get(slot, [])]
@@ -364,7 +382,9 @@ def board(view: View, content: Content, player: tr.Player, who: Sequence[Person]
     active = view.placement is not None and view.placement.seat == player.seat
     title = Text(("▶ " if active else "") + f"{person.name} [{person.initial}]", style=f"bold {person.colour}")
     title.truncate(width - 6, overflow="ellipsis")
-    lines = [_wealth(view, content, player), _team(view, player), _tricks(content, player), _piles(player)]
+    lines = [_wealth(view, content, player), _team(view, player), _tricks(view, content, player), _piles(player)]
+    if view.dark_alley is not None:
+        lines += _special(view.dark_alley, player)
     if player.hired:
         lines.append(Text(f"At the Inn: {', '.join(CHARACTERS[kind] for kind in player.hired)}"))
     supply = " ".join(f"{SYMBOLS[symbol]}{count}" for symbol, count in enumerate(player.supply, 1))
@@ -407,7 +427,33 @@ def _team(view: View, player: tr.Player) -> Text:
             text.append(f", {slot_name(member.slot)}", style="green")
         if member.member == acting and view.placement is not None:
             text.append(f", {view.placement.action_points} AP left", style="bold")
+            text.append(_in_use(view.dark_alley), style="cyan")
     return text
+
+
+def _in_use(alley: tr.DarkAlleyView | None) -> str:
+    """The special card that the acting Character uses, or copies."""
+    if alley is None:
+        return ""
+    copied = f", as {assignment_name(alley.copied)}" if alley.copied else ""
+    return copied + (f", bonus of {assignment_name(alley.bonus)}" if alley.bonus else "")
+
+
+def _special(alley: tr.DarkAlleyView, player: tr.Player) -> list[Text]:
+    """What special cards and the magician's ability are doing for a player."""
+    of = alley.players[player.seat]
+    found = []
+    if of.performing:
+        found.append(f"Performs with {assignment_name(of.performing)}")
+    if of.durable:
+        found.append(f"Durable: {', '.join(TRICKS[trick] for trick in of.durable)}")
+    if of.talent:
+        found.append(f"Hidden Talent: the {member_name(of.talent)}")
+    if of.shown:
+        found.append(f"In hand, as all know: {', '.join(assignment_name(card) for card in of.shown)}")
+    if of.ability_used:
+        found.append("Magician's ability used in this turn")
+    return [Text(line, style="cyan") for line in found]
 
 
 def needs(content: Content, trick: int) -> str:
@@ -415,17 +461,19 @@ def needs(content: Content, trick: int) -> str:
     return ", ".join(f"{count} {COMPONENTS[component]}" for component, count in content.tricks[trick].needs)
 
 
-def _tricks(content: Content, player: tr.Player) -> Text:
+def _tricks(view: View, content: Content, player: tr.Player) -> Text:
     text = Text()
     for own in player.tricks:
         trick = content.tricks[own.trick]
         text.append("\n" if text else "")
         text.append(f"{SYMBOLS[own.symbol]} {TRICKS[own.trick]}", style="bold")
         text.append(f" {LETTERS[category_of(own.trick)]}{level_of(own.trick)} {'●' * own.markers}")
+        text.append("◇" * shards_on(view, own.trick), style="magenta")
         text.append(" Engineer's slot" if own.slot == 3 else "", style="dim")
+        given = brief(yield_now(view, content, own.trick))
         enough = "✗" if missing(content, player, own.trick) else "✓"
         text.append(f"\n  {needs(content, own.trick)} {enough}", style="dim")
-        text.append(f"\n  {trick.ap} AP for {counted(trick.markers, 'marker')}: {brief(trick.yields)}", style="dim")
+        text.append(f"\n  {trick.ap} AP for {counted(trick.markers, 'marker')}: {given}", style="dim")
     return text or Text("No Tricks", style="dim")
 
 

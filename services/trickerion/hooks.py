@@ -4,8 +4,8 @@
 extension.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from guildhall.kernel.frames import Frame
 from guildhall.kernel.refusal import Refusal
@@ -15,6 +15,17 @@ from services.trickerion.hall import Hall, trick_of
 
 if TYPE_CHECKING:
     from services.trickerion.asking import HallTable
+
+
+class Change(NamedTuple):
+    """What changes the yield of a Trick: Fame and coins that are added, then by what the sum is multiplied."""
+
+    fame: int
+    coins: int
+    fame_times: int = 1
+    coins_times: int = 1
+    of_weekday: bool = False
+    """Whether the weekday makes it (TR-A2)."""
 
 
 class Hooks:
@@ -45,6 +56,10 @@ class Hooks:
     def place_slots(self, hall: Hall, seat: int, member: int, slots: list[int]) -> list[int]:
         """The slots where a member may be placed; `slots` are those of its Location that are free and allowed."""
         return slots
+
+    def why_not_slot(self, hall: Hall, seat: int, slot: int) -> Refusal | None:
+        """Why a free slot cannot be taken; None: nothing beside the base game's rules forbids it."""
+        return None
 
     def before_placing(self, table: "HallTable", seat: int, member: int, slot: int) -> None:
         """A Character is about to be placed."""
@@ -172,10 +187,13 @@ class Hooks:
         return content.days[day].fame, content.days[day].coins
 
     def modifiers(
-        self, hall: Hall, performer: int, markers: Sequence[int], slot: int, day: tuple[int, int]
-    ) -> list[tuple[int, int]]:
-        """(Fame, coins) of all that changes the yield of the Trick in a slot, in order; `day` is the weekday's."""
-        return [day]
+        self, hall: Hall, content: Content, performer: int, markers: Sequence[int], slot: int, day: Change
+    ) -> Iterable[Sequence[Change]]:
+        """The orders in which all that changes the yield of the Trick in a slot may act; `day` is the weekday's.
+
+        That one counts which gives most, for Fame and coins by themselves.
+        """
+        return ((day,),)
 
     def final_yield(
         self, hall: Hall, content: Content, markers: Sequence[int], slot: int, performer: int, modified: Yield

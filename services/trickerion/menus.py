@@ -8,10 +8,21 @@ from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Component, Location, Resource, Slot, View
 from services.trickerion import links
-from services.trickerion.appraisal import missing, prepared_markers, tops
+from services.trickerion.appraisal import (
+    bonus_in_use,
+    missing,
+    on_quick_order_only,
+    prepared_markers,
+    price_now,
+    prophecy_of,
+    quick_price_now,
+    tops,
+    yield_now,
+)
 from services.trickerion.content import Content
 from services.trickerion.dark_alley import labels
 from services.trickerion.drawing import Name, Person, needs, people
+from services.trickerion.hall import CARD_SLOTS
 from services.trickerion.words import (
     ABILITIES,
     CATEGORIES,
@@ -73,6 +84,8 @@ QUESTIONS: Final = {
     "house_apprentice": "Where does the hired Apprentice live?",
 }
 
+DECLINED: Final = {"perform": "perform nothing", "place": "place nobody else", "talent": "it stays an Apprentice"}
+"""What Decline means, by kind of decision."""
 LAST: Final = (tr.Decline, tr.EndPlacement)
 """Commands that end something: they have the number 0."""
 
@@ -86,7 +99,6 @@ class Menus:
         self.who: list[Person] = people(view, name)
         self.seat = view.game.viewer_seat or 0 if view.game is not None else 0
         self.me = view.players[self.seat]
-        self._steals: list[tr.StealYield] = []
 
     def of(self, kind: str, options: Sequence[Any]) -> Any:
         """The menu of a decision of that kind."""
@@ -95,7 +107,6 @@ class Menus:
             return AssignMenu(families[0], ())
         question = (QUESTIONS | labels.QUESTIONS).get(kind, kind.replace("_", " ").capitalize() + "?")
         commands = [option for option in options if type(option) is not Undo]
-        self._steals = [command for command in commands if isinstance(command, tr.StealYield)]
         return _tree(question, [(self.path(kind, command), command) for command in commands])
 
     def path(self, kind: str, command: Any) -> Path:
@@ -113,7 +124,7 @@ class Menus:
                 price = self.view.derived.players[self.seat].initiative_slot if self.view.derived is not None else 0
                 return (f"pay {counted(price, 'coin')} for 2 Fame",)
             case tr.Decline():
-                return ({"perform": "perform nothing", "place": "place nobody else"}.get(kind, "no"),)
+                return (DECLINED.get(kind, "no"),)
             case tr.Place(member=member, slot=slot):
                 return (f"place the {self._member(member)}", self._slot(slot))
             case tr.MakeIdle(member=member):
@@ -145,7 +156,8 @@ class Menus:
             case tr.Hire(die=die):
                 return (f"hire {an(face_name(die, self.view.dice[die]))}",)
             case tr.TakeCoins(die=die):
-                return (f"take {face_name(die, self.view.dice[die])} coins of {DICE[die]}",)
+                coins = self.view.dice[die] * prophecy_of(self.view, self.content).take_coins_times
+                return (f"take {counted(coins, 'coin')} of {DICE[die]}",)
             case tr.RerollDie(die=die):
                 return ("roll a die again", self._die(die))
             case tr.SetDie(die=die, face=face):
@@ -156,17 +168,23 @@ class Menus:
         match command:
             case tr.Buy(component=component, amount=amount, bargain=bargain, manager_slot=manager):
                 words = str(amount) + (f" with {bargain} AP of bargaining" if bargain else "")
-                return ("buy", self._priced(component), words + (" onto a slot of the Manager's" if manager else ""))
+                quick = on_quick_order_only(self.view, self.content, component)
+                return (
+                    "buy",
+                    self._priced(component, quick),
+                    words + (" onto a slot of the Manager's" if manager else ""),
+                )
             case tr.Order(component=component, slot=slot):
                 return ("order for the next turn", COMPONENTS[component], f"in slot {slot + 1}")
             case tr.QuickOrder(component=component):
-                return ("order quickly", self._priced(component, 1))
+                return ("order quickly", self._priced(component, True))
         return ()
 
     def _workshop(self, command: Any) -> Path:
         match command:
             case tr.Prepare(trick=trick):
-                markers = counted(prepared_markers(self.content, self.me, trick), "marker")
+                more = bonus_in_use(self.view, self.content).more_markers
+                markers = counted(prepared_markers(self.content, self.me, trick, more), "marker")
                 return ("prepare", f"{TRICKS[trick]}: {self.content.tricks[trick].ap} AP, {markers}")
             case tr.MoveTrick(trick=trick):
                 return ("move a Trick to the Engineer's slot", TRICKS[trick])
@@ -203,8 +221,9 @@ class Menus:
         """A Trick with what decides about it."""
         card = self.content.tricks[trick]
         enough = " (not there)" if missing(self.content, self.me, trick) else ""
-        given = amounts(card.yields.fame, card.yields.coins, card.yields.shards)
-        return f"{TRICKS[trick]}, level {card.level}: {needs(self.content, trick)}{enough}; yields {given}"
+        given = yield_now(self.view, self.content, trick)
+        yields = amounts(given.fame, given.coins, given.shards)
+        return f"{TRICKS[trick]}, level {card.level}: {needs(self.content, trick)}{enough}; yields {yields}"
 
     def _gap(self, trick: int) -> str:
         """What is paid where Fame is lacking (TR-062)."""
@@ -228,10 +247,10 @@ class Menus:
     def _die(self, die: int) -> str:
         return f"{DICE[die]}, which shows {face_name(die, self.view.dice[die])}"
 
-    def _priced(self, component: int, more: int = 0) -> str:
-        """A Component with the printed price of one; 1 more where only the Quick Order slot has it (TR-088)."""
-        quick = component not in self.view.buy_area and component == self.view.quick_order
-        return f"{COMPONENTS[component]} at {self.content.components[component].price + max(more, quick)}"
+    def _priced(self, component: int, quick: bool) -> str:
+        """A Component with what one of it costs now."""
+        price = (quick_price_now if quick else price_now)(self.view, self.content, component)
+        return f"{COMPONENTS[component]} at {price}"
 
     def _prepared(self, trick: int) -> str:
         markers = next((own.markers for own in self.me.tricks if own.trick == trick), 0)
@@ -252,6 +271,10 @@ class Menus:
         owner = "" if marker.seat == self.seat else f"{self.who[marker.seat].name}'s "
         return owner + TRICKS[marker.trick]
 
+    def marker_at(self, card: int, slot: int) -> str:
+        """A marker with its slot, for two of a Trick may lie on a card (TR-D54)."""
+        return f"{self.marker(card, slot)}, {f'slot {slot + 1}' if slot < CARD_SLOTS else 'beside the slots'}"
+
     def spot(self, trick: int, card: int, slot: int, direction: int) -> Path:
         """A slot, and how the marker would lie there, with the links that it would make."""
         layout = self.content.performances[card].layout
@@ -264,17 +287,6 @@ class Menus:
             made.append(f"{self.marker(card, links.across(layout, circle, slot))}{shard}")
         words = f"{CATEGORIES[category]} {DIRECTIONS[direction]}"
         return (f"slot {slot + 1}", f"{words}: links with {listed(made)}" if made else words)
-
-    def performed(self) -> int:
-        """The Performance card from which yields can be stolen: markers lie there as the commands say."""
-        for shown in self.view.display:
-            owners = {marker.slot: marker.seat for marker in shown.markers}
-            if all(
-                owners.get(steal.own_slot) == self.seat and owners.get(steal.slot, self.seat) != self.seat
-                for steal in self._steals
-            ):
-                return int(shown.card)
-        return 0
 
     def _performance(self, card: int) -> str:
         shown = next(shown for shown in self.view.display if shown.card == card)
@@ -297,10 +309,14 @@ def _tree(question: str, paths: list[tuple[Path, Any]]) -> Menu:
     for words, rest in groups.items():
         while len(rest) == 1 and rest[0][0]:
             words, rest = f"{words}: {rest[0][0][0]}", [(rest[0][0][1:], rest[0][1])]
-        last = len(rest) == 1 and isinstance(rest[0][1], LAST)
-        number += not last
-        then = rest[0][1] if not rest[0][0] else _tree(f"{words[0].upper()}{words[1:]} …", rest)
-        entries.append(Entry(0 if last else number, words, then))
+        further = [(path, command) for path, command in rest if path]
+        chosen = [command for path, command in rest if not path]
+        if further:
+            chosen.append(_tree(f"{words[0].upper()}{words[1:]} …", further))
+        for then in chosen:
+            last = isinstance(then, LAST)
+            number += not last
+            entries.append(Entry(0 if last else number, words, then))
     return Menu(question, tuple(entries))
 
 

@@ -96,9 +96,7 @@ class PlaceTurn(Ask, tag="place"):
         card = content_of(hall).assignments[hall.assigned[seat][command.member] & FRONT]
         if location_of(command.slot) not in hooks.of(hall).locations(hall, seat, command.member, card.location):
             return Refusal("ANOTHER_LOCATION", f"Its card is for another Location: {card.name}.", "TR-048")
-        if in_theater(command.slot):
-            return _why_not_day(hall, seat, command.member, command.slot)
-        return Refusal("SLOT_TAKEN", "That slot is taken, or closed.", "TR-048")
+        return _why_not_slot(hall, seat, command.member, command.slot)
 
     def choose(self, table: HallTable, seat: int, command: Any) -> None:
         if isinstance(command, MakeIdle):
@@ -128,6 +126,17 @@ def place(table: HallTable, seat: int, member: int, slot: int) -> Sequence[Frame
         table.emit(PlacementEnded(seat))
         return ()
     return (*frames, Act(seat, True), PlacementOver())
+
+
+def _why_not_slot(hall: Hall, seat: int, member: int, slot: int) -> Refusal:
+    """Why a slot of the right Location is not open."""
+    if slot in town.unoccupied(hall, seat, location_of(slot), member == _MAGICIAN):
+        forbidden = hooks.of(hall).why_not_slot(hall, seat, slot)
+        if forbidden is not None:
+            return forbidden
+    if in_theater(slot):
+        return _why_not_day(hall, seat, member, slot)
+    return Refusal("SLOT_TAKEN", "That slot is taken, or closed.", "TR-048")
 
 
 def _why_not_day(hall: Hall, seat: int, member: int, slot: int) -> Refusal:

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Final
 
+from guildhall.kernel.cards import FRONT, UNKNOWN
 from guildhall.kernel.frames import Frame
 from guildhall.trickerion.v1.structs import Cause, Member, Phase, PhaseStarted
 from services.trickerion import hooks, money
-from services.trickerion.asking import HallTable
+from services.trickerion.asking import HallTable, content_of
 from services.trickerion.content import FIRST_SPECIAL, Content
-from services.trickerion.hall import Hall, apprentices, has
+from services.trickerion.hall import NOTHING, Hall, apprentices, has
 
 
 def specialists(hall: Hall, seat: int) -> int:
@@ -17,8 +18,16 @@ def specialists(hall: Hall, seat: int) -> int:
 
 
 def specials_in_hand(hall: Hall, seat: int) -> int:
-    """How many special Assignment cards a seat holds, as far as its viewer knows them."""
-    return sum(card & 0xFF >= FIRST_SPECIAL for card in hall.hands[seat])
+    """How many special Assignment cards a seat holds; where its viewer cannot tell (prophecy 20), the fewest."""
+    hand = [card & FRONT for card in hall.hands[seat]]
+    specials = sum(front >= FIRST_SPECIAL for front in hand)
+    unknown = hand.count(UNKNOWN)
+    if not unknown:
+        return specials
+    under = [card & FRONT for card in hall.assigned[seat] if card != NOTHING]
+    seen = sum(UNKNOWN < front < FIRST_SPECIAL for front in (*hand, *under))
+    permanent = len(content_of(hall).hand(hall.dark_alley))
+    return specials + max(0, unknown - (permanent - seen))
 
 
 LINES: Final[dict[str, tuple[Cause, Callable[[Hall, int], int]]]] = {

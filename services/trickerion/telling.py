@@ -55,8 +55,9 @@ class Narrator:
         for card in view.display:
             for marker in card.markers:
                 markers[int(card.card), marker.slot] = (marker.seat, int(marker.trick))
-        pending = [0, 0, 0] if view.dark_alley is None else [int(prophecy) for prophecy in view.dark_alley.pending]
-        self.now = Memory(markers, pending)
+        pending = () if view.dark_alley is None else view.dark_alley.pending
+        self.now = Memory(markers)
+        self.now.pending[: len(pending)] = map(int, pending)
         self._then[version] = deepcopy(self.now)
 
     def go_back(self, version: int) -> None:
@@ -74,6 +75,8 @@ class Narrator:
         if seat == self.viewer:
             return verb
         first, _, rest = verb.partition(" ")
+        if first.endswith("y") and first[-2] not in "aeiou":
+            return f"{first[:-1]}ies {rest}".rstrip()
         ending = "es" if first.endswith(("s", "sh", "ch", "x")) else "s"
         return f"{first}{ending} {rest}".rstrip()
 
@@ -120,8 +123,10 @@ class Narrator:
         self.now.markers = {place: marker for place, marker in self.now.markers.items() if place[0] != card}
 
     def trick_left(self, seat: int, trick: int) -> None:
-        """No marker stands for that Trick any more."""
-        self.now.markers = {place: marker for place, marker in self.now.markers.items() if marker != (seat, trick)}
+        """No marker stands for that Trick any more; guests that lay after one of them move up."""
+        for place in sorted(self.now.markers, reverse=True):
+            if self.now.markers[place] == (seat, trick):
+                self.taken(*place)
 
     def trick_replaced(self, seat: int, old: int, new: int) -> None:
         """Markers that stood for a Trick stand for another one."""

@@ -7,6 +7,7 @@ from guildhall.trickerion.v1.structs import (
     DerivedPlayer,
     DisplayedCard,
     OwnTrick,
+    Phase,
     Pile,
     PlacedMarker,
     Placement,
@@ -116,5 +117,5 @@ def _derived(hall: Hall, content: Content, seat: int) -> DerivedPlayer:
         initiative_slot=content.initiative_slots[len(order)][order.index(seat)] if order else 0,
         wages=wages(hall, content, seat),
         weekday=theater_day(hall, seat),
-        final_fame=sum(fame for _, fame in final_fame(hall, content, seat)),
+        final_fame=0 if hall.phase == Phase.GAME_END else sum(fame for _, fame in final_fame(hall, content, seat)),
     )

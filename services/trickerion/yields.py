@@ -1,12 +1,13 @@
 """What performed Tricks yield, and what a performer receives beside (TR-122 to TR-132)."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from guildhall.trickerion.v1.structs import Member
 from services.trickerion import hooks
 from services.trickerion.content import Content, Yield
 from services.trickerion.hall import Hall, displayed, kind_of, seat_of, specialist_at, theater_day, trick_of
+from services.trickerion.hooks import Change
 from services.trickerion.theater import links_on
 
 SPECIALISTS = (Member.ENGINEER, Member.MANAGER, Member.ASSISTANT)
@@ -20,25 +21,30 @@ class TrickYield(NamedTuple):
     amount: Yield
 
 
-def changed(printed: int, changes: Iterable[int], skip_absent: bool) -> int:
-    """Fame or coins of a yield after modifiers in their order; after none below 0 (TR-128).
+def changed(own: Yield, changes: Sequence[Change], skip_absent: bool) -> Yield:
+    """A Trick's yield after what changes it, in this order; Fame and coins after none below 0 (TR-128).
 
-    A printed 0 is modified too, but for the ruling `modifier_on_absent_yield` = `skip` (TR-A2).
+    The weekday changes a printed 0 too, but for the ruling `modifier_on_absent_yield` = `skip` (TR-A2).
     """
-    if not printed and skip_absent:
-        return 0
+    fame, coins = own.fame, own.coins
     for change in changes:
-        printed = max(0, printed + change)
-    return printed
+        skipped = skip_absent and change.of_weekday
+        fame = max(0, fame + (change.fame if own.fame or not skipped else 0)) * change.fame_times
+        coins = max(0, coins + (change.coins if own.coins or not skipped else 0)) * change.coins_times
+    return Yield(fame, coins, own.shards)
 
 
-def changes_of(hall: Hall, content: Content, performer: int, card: int, slot: int) -> list[tuple[int, int]]:
-    """(Fame, coins) of all that changes the yield of the marker in a slot, as it acts in order (TR-124 to TR-127)."""
-    hook = hooks.of(hall)
-    markers = hall.stage[displayed(hall, card)]
+def change_of_day(hall: Hall, content: Content, day: int) -> Change:
+    """How a weekday changes each Trick's yield (TR-124, TR-125)."""
+    fame, coins = hooks.of(hall).day_modifier(hall, content, day)
+    return Change(fame, coins, of_weekday=True)
+
+
+def weekday_change(hall: Hall, content: Content, performer: int, markers: Sequence[int], slot: int) -> Change:
+    """How the weekday changes the yield of the marker in a slot (TR-124 to TR-127)."""
     owner = seat_of(markers[slot])
-    day = hook.yield_day(hall, owner, performer, theater_day(hall, owner) or theater_day(hall, performer))
-    return hook.modifiers(hall, performer, markers, slot, hook.day_modifier(hall, content, day))
+    day = theater_day(hall, owner) or theater_day(hall, performer)
+    return change_of_day(hall, content, hooks.of(hall).yield_day(hall, owner, performer, day))
 
 
 def yield_of(hall: Hall, content: Content, performer: int, card: int, slot: int) -> Yield:
@@ -46,11 +52,11 @@ def yield_of(hall: Hall, content: Content, performer: int, card: int, slot: int)
     hook = hooks.of(hall)
     markers = hall.stage[displayed(hall, card)]
     own = hook.trick_yield(hall, content, markers, slot)
-    changes = changes_of(hall, content, performer, card, slot)
-    skip = hall.rulings.skip_absent_yield
-    fame = changed(own.fame, (fame for fame, _ in changes), skip)
-    coins = changed(own.coins, (coins for _, coins in changes), skip)
-    return hook.final_yield(hall, content, markers, slot, performer, Yield(fame, coins, own.shards))
+    day = weekday_change(hall, content, performer, markers, slot)
+    orders = hook.modifiers(hall, content, performer, markers, slot, day)
+    results = [changed(own, order, hall.rulings.skip_absent_yield) for order in orders]
+    best = Yield(max(result.fame for result in results), max(result.coins for result in results), own.shards)
+    return hook.final_yield(hall, content, markers, slot, performer, best)
 
 
 def yields(hall: Hall, content: Content, performer: int, card: int) -> list[TrickYield]:

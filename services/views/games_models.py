@@ -17,10 +17,14 @@ from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import Summary
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
+from guildhall.telemetry import logs
+from services.views.live_games import doubt
 from services.views.news import News
 from services.views.reads import RedisReadSide, unavailable
 
 _ASK_AGAIN_SECONDS = 0.01
+
+_log = logs.get("views")
 
 
 class GameModels(Protocol):
@@ -131,11 +135,24 @@ async def shown(
     except (RedisError, OSError) as error:
         raise unavailable(error) from error
     found: list[Shown | None] = []
-    for (game, _), stored in zip(wanted, answers, strict=True):
-        summary = records.decode(stored, Summary) if stored is not None else None
+    for (game, game_id), stored in zip(wanted, answers, strict=True):
+        summary = await _readable(models[game], game_id, stored)
         seen = summary is not None and _may_see(summary, caller)
         found.append(Shown(game, summary) if summary is not None and seen else None)
     return found
+
+
+async def _readable(of: GameModels, game_id: str, stored: Any) -> Summary | None:
+    """One that cannot be read must not keep the others of a page back. Raises Failure READ_MODELS_UNAVAILABLE."""
+    try:
+        return records.decode(stored, Summary) if stored is not None else None
+    except ValueError as error:
+        _log.error("stored summary cannot be read", game_id=game_id, error=str(error))
+    try:
+        await doubt(of.news.redis, of.news.keys_of(game_id), game_id)
+    except (RedisError, OSError) as error:
+        raise unavailable(error) from error
+    return None
 
 
 def _may_see(summary: Summary, caller: Caller) -> bool:

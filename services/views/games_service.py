@@ -14,12 +14,14 @@ from guildhall.host.messages import parse
 from guildhall.kernel.v1 import structs as kernel_v1
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import Decision, Summary
+from guildhall.rpc import pages
 from guildhall.rpc.deadlines import Context, patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
-from services.views import listing, page_tokens
+from services.views import listing
 from services.views.games_models import GameModels, Shown, chosen, find, partitions, shown, viewers
 from services.views.leaderboard import Leaderboards, Line
+from services.views.levels import Levels
 from services.views.reads import unavailable
 
 GAMES_SERVICE = games_service_pb2.DESCRIPTOR.services_by_name["GamesService"]
@@ -42,10 +44,11 @@ class GamesService:
     """Methods take and give bytes, as `rpc.server.handlers` calls them."""
 
     def __init__(self, models: Mapping[str, GameModels], page_key: bytes) -> None:
-        """`models` by the game's name; `page_key` seals page tokens (`page_tokens.hall_key`)."""
+        """`models` by the game's name; `page_key` seals page tokens (`pages.hall_key`)."""
         self._models = models
         self._page_key = page_key
-        self._leaderboards = Leaderboards()
+        self._levels = Levels()
+        self._leaderboards = Leaderboards(self._levels)
         self._closing = False
 
     def close(self) -> None:
@@ -116,21 +119,23 @@ class GamesService:
     async def list_games(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
         asked = parse(g.decode_ListGamesRequest, request)
-        found, token = await self._page(f"games {asked.state}", asked, asked.mine, _BY_STATE[asked.state], caller)
+        found, token = await self._page(
+            f"games {asked.state}", asked, asked.mine, _BY_STATE[asked.state], caller, context
+        )
         games = tuple(_summary(each, caller) for each in found)
         return g.encode_ListGamesResponse(g.ListGamesResponse(games, token))
 
     async def list_results(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
         asked = parse(g.decode_ListResultsRequest, request)
-        found, token = await self._page("results", asked, asked.mine, Keys.results, caller)
+        found, token = await self._page("results", asked, asked.mine, Keys.results, caller, context)
         results = tuple(_result(each) for each in found if each.summary.ended is not None)
         return g.encode_ListResultsResponse(g.ListResultsResponse(results, token))
 
     async def list_my_decisions(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
         asked = parse(g.decode_ListMyDecisionsRequest, request)
-        found, token = await self._page("decisions", asked, True, Keys.decisions, caller, highest_first=False)
+        found, token = await self._page("decisions", asked, True, Keys.decisions, caller, context, highest_first=False)
         decisions = tuple(
             g.MyDecision(each.game, each.summary.game_id, each.summary.version, _decision(decision))
             for each in found
@@ -146,33 +151,31 @@ class GamesService:
         mine: bool,
         kind: Callable[[Keys, Any], str],
         caller: Caller,
+        context: Context,
         *,
         highest_first: bool = True,
     ) -> tuple[list[Shown], str]:
-        """A page of the games in a listing, and the token of the next one."""
-        if asked.page_size > MAX_PAGE:
-            raise Failure("INVALID_PAGE_SIZE", f"A page has at most {MAX_PAGE} entries.", field="page_size")
+        """A page of the games in a listing, and the token of the next one. Models that lack some are waited for."""
+        size = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE)
         models = chosen(self._models, asked.games)
         whose = viewers(caller, mine=mine)
         # A token is good for the same listing of the same caller only, but whatever the page's size.
         this = repr((name, mine, sorted(set(asked.games)), caller.subject))
-        after = (
-            listing.decode(page_tokens.unsealed(self._page_key, this, asked.page_token)) if asked.page_token else None
-        )
+        after = listing.decode(pages.opened(self._page_key, this, asked.page_token)) if asked.page_token else None
         sets = [
             (game, kind(keys, viewer)) for game, of in models.items() for keys in partitions(of) for viewer in whose
         ]
         if not sets:
             return [], ""
         redis = next(iter(models.values())).news.redis
+        reached = await self._levels.reached(models.values(), time.monotonic() + patience(context))
         try:
-            places, more = await listing.page(
-                redis, sets, after, asked.page_size or DEFAULT_PAGE, highest_first=highest_first
-            )
+            places, more = await listing.page(redis, sets, after, size, highest_first=highest_first)
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
         found = await shown(models, [(game, game_id) for _, game_id, game in places], caller)
-        token = page_tokens.sealed(self._page_key, this, listing.encode(places[-1])) if more else ""
+        await self._levels.check_since(models.values(), reached)
+        token = pages.sealed(self._page_key, this, listing.encode(places[-1])) if more else ""
         return [each for each in found if each is not None], token
 
     # --- standings
@@ -187,11 +190,11 @@ class GamesService:
             raise Failure("INVALID_GAME", f"This hall does not serve a game {asked.game!r}.", field="game")
         caller.require("spectate")
         try:
-            board = await self._leaderboards.of(models)
+            board = await self._leaderboards.of(models, time.monotonic() + patience(context))
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
         lines = tuple(map(_line, board.top[: asked.limit or DEFAULT_PAGE]))
-        own = board.by_subject.get(caller.subject)
+        own = board.line(caller.subject)
         answer = g.GetLeaderboardResponse(board.counted_ms, lines, _line(own) if own is not None else None)
         return g.encode_GetLeaderboardResponse(answer)
 

@@ -15,6 +15,40 @@ Place: TypeAlias = tuple[int, str, str]
 _MORE_THAN_ITS_SHARE = 2
 _AT_LEAST = 16
 
+# KEYS: a sorted set. ARGV: how many members are wanted, 1 for those with the highest scores first, and the place from
+# which on, as score and member; without these, from the first. (By bytes: Lua's own order is that of some language.)
+_FROM = """
+local highest_first = ARGV[2] == '1'
+local first = 0
+if ARGV[3] then
+  local function after(one, other)
+    for at = 1, math.min(#one, #other) do
+      local left, right = string.byte(one, at), string.byte(other, at)
+      if left ~= right then
+        return left > right
+      end
+    end
+    return #one > #other
+  end
+  local last
+  first = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. ARGV[3])
+  last = redis.call('ZCOUNT', KEYS[1], '-inf', ARGV[3])
+  while first < last do
+    local middle = math.floor((first + last) / 2)
+    local member = redis.call('ZRANGE', KEYS[1], middle, middle)[1]
+    if after(ARGV[4], member) or highest_first and member == ARGV[4] then
+      first = middle + 1
+    else
+      last = middle
+    end
+  end
+  if highest_first then
+    first = redis.call('ZCARD', KEYS[1]) - first
+  end
+end
+return redis.call(highest_first and 'ZREVRANGE' or 'ZRANGE', KEYS[1], first, first + ARGV[1] - 1, 'WITHSCORES')
+"""
+
 
 @dataclass
 class _Source:
@@ -23,8 +57,6 @@ class _Source:
     game: str
     key: str
     last: Place | None = None
-    at_last_score: int = 0
-    """How many members with the score of `last` are read."""
     done: bool = False
     found: list[Place] = field(default_factory=list)
 
@@ -35,9 +67,7 @@ async def page(
     """Up to `size` places that follow `after`, and whether there are more. `sets` are (game, key); a game that is in
     several of them comes once. Raises RedisError.
     """
-    sources = [_Source(game, key) for game, key in sets]
-    for source in sources:
-        source.last = (after[0], "", "") if after is not None else None
+    sources = [_Source(game, key, after) for game, key in sets]
     count = max(_AT_LEAST, _MORE_THAN_ITS_SHARE * (size + 1) // max(1, len(sources)))
     ask = sources
     while ask:
@@ -54,29 +84,21 @@ async def page(
 
 
 async def _read(redis: Redis, sources: Sequence[_Source], count: int, highest_first: bool) -> None:
-    """The next members of these sets."""
-    begin, end = ("+inf", "-inf") if highest_first else ("-inf", "+inf")
+    """The next members of these sets, from the last one that is known on: a game of that id may be another game's."""
+    read_from: Any = redis.register_script(_FROM)
     async with redis.pipeline(transaction=False) as at_once:
         for source in sources:
-            at_once.zrange(
-                source.key,
-                begin if source.last is None else source.last[0],
-                end,
-                desc=highest_first,
-                byscore=True,
-                withscores=True,
-                offset=source.at_last_score,
-                num=count,
-            )
+            place = source.last[:2] if source.last is not None else ()
+            await read_from([source.key], [count, int(highest_first), *place], client=at_once)
         answers: list[Any] = await at_once.execute()
     for source, answer in zip(sources, answers, strict=True):
-        read = [(int(score), records.raw(member).decode(), source.game) for member, score in answer]
+        read = [
+            (int(float(score)), records.raw(member).decode(), source.game)
+            for member, score in zip(answer[::2], answer[1::2], strict=True)
+        ]
         source.found += read
         source.done = len(read) < count
         if read:
-            score = read[-1][0]
-            before = source.at_last_score if source.last is not None and source.last[0] == score else 0
-            source.at_last_score = before + sum(1 for place in read if place[0] == score)
             source.last = read[-1]
 
 

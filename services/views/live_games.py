@@ -9,16 +9,19 @@ from typing import Any, Protocol
 from redis.exceptions import RedisError
 
 from guildhall.host.failures import quarantined
+from guildhall.host.history import History
 from guildhall.host.messages import Messages
 from guildhall.kernel.fold import Unfoldable, fold
 from guildhall.kernel.game import Game, restore
 from guildhall.kernel.v1.structs import Record, decode_Record
+from guildhall.log.port import EventsTopic
 from guildhall.readmodel import records
 from guildhall.readmodel.connection import cancelled
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import State
 from guildhall.rpc.errors import Failure
-from guildhall.telemetry import logs
+from guildhall.telemetry import logs, metrics
+from services.views.from_log import from_log
 from services.views.news import LOOK_ANEW, News
 
 REMEMBERED = 512
@@ -28,6 +31,10 @@ VERSION_BYTES = 8
 """Of each version in a game's index (`Keys.offsets`)."""
 _LOOK_SECONDS = 5.0
 """How soon it is seen that news of a game were left out."""
+CUT_OFF_SECONDS = 10.0
+"""When Redis has been silent for so long, nothing is shown any more, for it may be old; seen `_LOOK_SECONDS` later at
+the latest.
+"""
 _LOOKED_AT_ONCE = 200
 
 _log = logs.get("views")
@@ -64,6 +71,8 @@ class LiveGame:
         self.game = game
         self.shared: dict[Any, bytes] = {}
         """What was made of this version, by what it is and for whom."""
+        self.earlier: OrderedDict[tuple[int, int | None], bytes] = OrderedDict()
+        """Views of earlier versions, by (version, seat), those last that were asked for last; see `ViewService`."""
         self.watchers: set[Watcher] = set()
         self.newest_told = game.version
         """The newest version that the news named, though it may not be here yet."""
@@ -138,8 +147,11 @@ class LiveGame:
 class LiveGames:
     """All games of one rules set that are looked at here, by id."""
 
-    def __init__(self, messages: Messages, news: News, packs: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, messages: Messages, news: News, topic: EventsTopic, packs: Callable[[], Awaitable[None]]
+    ) -> None:
         """`packs()` loads the stored content packs, where a game has one that is not known here."""
+        self._history = History(messages.rules, topic)
         self._messages = messages
         self._news = news
         self._packs = packs
@@ -194,10 +206,11 @@ class LiveGames:
             keys = self._news.keys_of(game_id)
             redis = self._news.redis
             stored, stopped = await redis.get(keys.state(game_id)), await redis.hget(keys.stopped, game_id)
-            if stored is None or stopped is not None:
+            game = await self._folded(keys, game_id, stored) if stopped is None else None
+            if game is None:
                 self._news.forget(game_id)
                 return None
-            live = LiveGame(game_id, await self._restored(records.decode(stored, State)), self._messages)
+            live = LiveGame(game_id, game, self._messages)
         except BaseException:
             self._news.forget(game_id)
             raise
@@ -208,10 +221,19 @@ class LiveGames:
         self._forget_some()
         return live
 
-    async def _restored(self, state: State) -> Game:
+    async def _folded(self, keys: Keys, game_id: str, stored: Any) -> Game | None:
+        """By the stored state; from the log where that was let go, or cannot be read."""
         rules = self._messages.rules
-        game = restore(rules, state.snapshot)
-        if game.created.pack_hash not in rules.packs:
+        game: Game | None = None
+        if stored is not None:
+            try:
+                game = restore(rules, records.decode(stored, State).snapshot)
+            except ValueError as error:
+                _log.warning("stored state cannot be read", game_id=game_id, error=str(error))
+                await doubt(self._news.redis, keys, game_id)
+        if game is None:
+            game = await from_log(self._history, self._news.redis, keys, game_id)
+        if game is not None and game.created.pack_hash not in rules.packs:
             await self._packs()
         return game
 
@@ -271,10 +293,16 @@ class LiveGames:
             self._drop(live, behind())
 
     async def _look(self) -> None:
-        """Games that were told less than there is are caught up. Games that failed are let go."""
+        """Games that were told less than there is are caught up. Games that failed are let go, and all of them where
+        Redis cannot be reached.
+        """
         while not cancelled():
             await asyncio.sleep(_LOOK_SECONDS)
             followed = list(self._games.values())
+            if self._news.silent_seconds >= CUT_OFF_SECONDS:
+                for live in followed:
+                    self._drop(live, _cut_off())
+                continue
             try:
                 for begin in range(0, len(followed), _LOOKED_AT_ONCE):
                     await self._look_at(followed[begin : begin + _LOOKED_AT_ONCE])
@@ -306,6 +334,12 @@ class LiveGames:
             self._news.forget(live.game_id)
 
 
+async def doubt(redis: Any, keys: Keys, game_id: str) -> None:
+    """Tell the projection that something of this game cannot be read. Raises RedisError."""
+    metrics.UNREADABLE_MODELS.labels(keys.game).inc()
+    await redis.sadd(keys.doubted, game_id)
+
+
 async def newest_version(redis: Any, keys: Keys, game_id: str) -> int:
     """The newest effective version that the models know. Raises RedisError."""
     return int(await redis.strlen(keys.offsets(game_id))) // VERSION_BYTES
@@ -315,6 +349,11 @@ async def feed(redis: Any, keys: Keys, game_id: str, versions: list[int]) -> lis
     """The records (hash and body) of these versions, None where the feed has one no more. Raises RedisError."""
     found: list[bytes | None] = await redis.hmget(keys.feed(game_id), versions)
     return found
+
+
+def _cut_off() -> Failure:
+    """Nothing is known here of what came since."""
+    return Failure("READ_MODELS_UNAVAILABLE", "The views cannot be read now; resume after the version you have.")
 
 
 def behind() -> Failure:

@@ -1,8 +1,8 @@
 """The newest records of a game's partitions, as the projection tells them in Redis, for whoever follows a game here."""
 
 import asyncio
-import contextlib
 import random
+import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -18,6 +18,8 @@ from guildhall.telemetry import logs
 _BLOCK_MS = 1_000
 _COUNT = 500
 _RETRY_SECONDS = 0.5
+_LOOK_SECONDS = 1.0
+"""How soon it is seen that another generation is live, where nobody was left who could have told."""
 
 LOOK_ANEW = 0
 """Told in place of a version: the game's models stand still, or go on, so they are to be looked at anew."""
@@ -37,27 +39,35 @@ class News:
         self.game = game
         self.partitions = partitions
         self.redis = redis
-        self._reader = readers(redis, partitions)
+        # One that waits at the server for all partitions together: under load, what comes for several is one answer.
+        self._reader = readers(redis, 1)
         self._generations = [FIRST_GENERATION] * partitions
         self._last = [""] * partitions
         self._listeners: dict[str, Listener] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._task: asyncio.Task[None] | None = None
+        self._answered = time.monotonic()
+
+    @property
+    def silent_seconds(self) -> float:
+        """How long ago Redis last answered, if only that there is nothing new."""
+        return time.monotonic() - self._answered
 
     async def start(self) -> None:
         """Begin with what comes from now on. Raises RedisError."""
+        await self._find_generations()
         for partition in range(self.partitions):
-            await self._find_generation(partition)
             newest: Any = await self.redis.xrevrange(self.keys(partition).news, count=2)
             # If another generation became live just now, that is told last, under no offset; it is still to be read.
             told = [entry for entry in newest if b"moved" not in entry[1]]
             self._last[partition] = _id(told[0]) if told else "0-0"
-        self._tasks = [asyncio.create_task(self._read(partition)) for partition in range(self.partitions)]
+        self._answered = time.monotonic()
+        self._task = asyncio.create_task(self._read())
 
     async def close(self) -> None:
         """Read no more."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
         await self._reader.aclose()
 
     def keys(self, partition: int) -> Keys:
@@ -76,25 +86,28 @@ class News:
         """Tell nobody that game's versions."""
         self._listeners.pop(game_id, None)
 
-    async def _read(self, partition: int) -> None:
+    async def _read(self) -> None:
+        looked = time.monotonic()
         while not cancelled():
             try:
-                answer: Any = await self._reader.xread(
-                    {self.keys(partition).news: self._last[partition]}, count=_COUNT, block=_BLOCK_MS
-                )
-                entries = _entries(answer)
-                for entry in entries:
-                    self._tell(partition, entry)
-                if not entries:
+                if time.monotonic() - looked >= _LOOK_SECONDS:
                     # Nobody may be left who could have told that another one is live: Redis was flushed, or we slept.
-                    await self._find_generation(partition)
+                    await self._find_generations()
+                    looked = time.monotonic()
+                asked = {self.keys(partition).news.encode(): partition for partition in range(self.partitions)}
+                answer: Any = await self._reader.xread(
+                    {name: self._last[partition] for name, partition in asked.items()}, count=_COUNT, block=_BLOCK_MS
+                )
+                self._answered = time.monotonic()
+                for name, entries in _streams(answer):
+                    for entry in entries:
+                        self._tell(asked[name], entry)
             except (RedisError, OSError) as error:
                 if cancelled():
                     return
-                _log.warning("no news", game=self.game, partition=partition, error=str(error))
+                _log.warning("no news", game=self.game, error=str(error))
                 await asyncio.sleep(random.uniform(_RETRY_SECONDS / 2, _RETRY_SECONDS))
-                with contextlib.suppress(RedisError, OSError):
-                    await self._find_generation(partition)
+                looked = 0.0
 
     def _tell(self, partition: int, entry: Any) -> None:
         fields = entry[1]
@@ -111,18 +124,22 @@ class News:
             except Exception as error:  # of one game, which must not keep the others from their news
                 _log.error("news not taken", game=self.game, game_id=game_id, exc_info=error)
 
-    async def _find_generation(self, partition: int) -> None:
-        name = await self.redis.get(live(self.game, partition))
-        self._generations[partition] = records.raw(name).decode() if name is not None else FIRST_GENERATION
+    async def _find_generations(self) -> None:
+        async with self.redis.pipeline(transaction=False) as at_once:
+            for partition in range(self.partitions):
+                at_once.get(live(self.game, partition))
+            names = await at_once.execute()
+        self._generations = [FIRST_GENERATION if name is None else records.raw(name).decode() for name in names]
 
 
-def _entries(answer: Any) -> list[Any]:
-    """The entries of the one stream that was asked for, in either shape that the client gives."""
+def _streams(answer: Any) -> list[tuple[bytes, list[Any]]]:
+    """The streams that have something, in either shape that the client gives."""
     if not answer:
         return []
-    streams = list(answer.values()) if isinstance(answer, dict) else [stream[1] for stream in answer]
-    [found] = streams
-    return list(found[0]) if isinstance(answer, dict) and found and isinstance(found[0], list) else list(found)
+    if isinstance(answer, dict):
+        # Each under its name as a list of lists of entries.
+        return [(records.raw(name), found[0]) for name, found in answer.items()]
+    return [(records.raw(name), found) for name, found in answer]
 
 
 def _id(entry: Any) -> str:

@@ -20,10 +20,11 @@ from guildhall.readmodel.records import STATE_EVERY
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import logs
-from services.views.live_games import HASH_BYTES, LiveGame, LiveGames, Watcher, feed, newest_version
+from services.views.live_games import HASH_BYTES, LiveGame, LiveGames, Watcher, doubt, feed, newest_version
 from services.views.news import News
 
 _ASK_AGAIN_SECONDS = 0.005
+"""How often the models' position is asked for, whoever waits."""
 
 _log = logs.get("views")
 
@@ -57,6 +58,8 @@ class RedisReadSide:
         self._news = news
         self._games = games
         self._history = History(rules, topic)
+        self._asking: dict[int, asyncio.Task[int]] = {}
+        self._asked: dict[int, float] = {}
 
     # --- who may see what
 
@@ -153,7 +156,12 @@ class RedisReadSide:
             return
         if stored is None:
             raise not_found()
-        summary = records.decode(stored, records.Summary)
+        try:
+            summary = records.decode(stored, records.Summary)
+        except ValueError as error:
+            # The caller has it in a listing; it is set right in a moment.
+            await doubt(self._news.redis, keys, game_id)
+            raise _behind_games() from error
         if caller.subject in summary.subjects:
             caller.require("play")
         elif not summary.spectators or "spectate" not in caller.scopes:
@@ -168,12 +176,26 @@ class RedisReadSide:
         """
         partition = partition_of(game_id, self._topic.partitions)
         end = await self._topic.end_offset(partition)
-        while not await self._have(partition, end):
-            await self._ask_again(until)
+        while await self._position(partition) < end:
+            if time.monotonic() >= until:
+                raise _behind_games()
         return end
 
-    async def _have(self, partition: int, end: int) -> bool:
-        return records.reached(await self._news.redis.get(self._news.keys(partition).position)) >= end
+    async def _position(self, partition: int) -> int:
+        """How far its models are: asked once for all who wait, and not before a moment after the last answer."""
+        asking = self._asking.get(partition)
+        if asking is None:
+            asking = self._asking[partition] = asyncio.create_task(self._ask(partition))
+        return await asyncio.shield(asking)
+
+    async def _ask(self, partition: int) -> int:
+        try:
+            wait = self._asked.get(partition, 0.0) + _ASK_AGAIN_SECONDS - time.monotonic()
+            await asyncio.sleep(max(0.0, wait))
+            return records.reached(await self._news.redis.get(self._news.keys(partition).position))
+        finally:
+            self._asked[partition] = time.monotonic()
+            del self._asking[partition]
 
     # --- states
 

@@ -63,7 +63,7 @@ class Views:
             async def load_packs(rules: Rules = rules) -> None:
                 await packs.load(stored, [rules])
 
-            live = LiveGames(messages, news, load_packs)
+            live = LiveGames(messages, news, topic, load_packs)
             reads = RedisReadSide(rules, topic, news, live)
             self.games[rules.game] = GameViews(rules, messages, topic, news, live, reads)
 

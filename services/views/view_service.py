@@ -1,6 +1,7 @@
 """ViewService of any game: views, events, streams, and the records of finished games."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -9,12 +10,12 @@ from guildhall.host.failures import shutting_down
 from guildhall.host.messages import Messages, parse
 from guildhall.kernel.game import Game
 from guildhall.kernel.v1.structs import decode_Record
+from guildhall.rpc import pages
 from guildhall.rpc.deadlines import patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.server import Context
-from services.views import page_tokens
-from services.views.reads import Recorded, RedisReadSide
+from services.views.reads import Recorded, RedisReadSide, Seen
 from services.views.watch import Watch, WatchLimits
 
 DEFAULT_PAGE = 100
@@ -22,6 +23,10 @@ MAX_PAGE = 1_000
 PAGE_BYTES = 1024 * 1024
 """A page ends early when its records are larger, so that any client can take it."""
 _CHUNK = 100
+REMEMBERED_VIEWS = 32
+"""Views of earlier versions of one game, some KB each."""
+TICK_SECONDS = 0.5
+"""How late a heartbeat, or the end of a stream whose token has expired, may be."""
 
 
 class ViewService:
@@ -33,6 +38,7 @@ class ViewService:
         self._wire = messages.wire
         self._watching = watching
         self._watches: set[Watch] = set()
+        self._ticking: asyncio.Task[None] | None = None
         self._closing = False
 
     def close(self) -> None:
@@ -52,12 +58,24 @@ class ViewService:
                 detail = {"version": str(game.version)}
                 raise Failure("VERSION_OUT_OF_RANGE", "Versions begin with 1.", detail, "at_version")
             if asked.at_version != game.version:
-                return self._view(await self._reads.at(seen, asked.at_version), seen.seat)
+                return await self._earlier(seen, asked.at_version)
         shared = seen.live.shared
         key = ("GetView", seen.seat)
         if key not in shared:
             shared[key] = self._view(game, seen.seat)
         return shared[key]
+
+    async def _earlier(self, seen: Seen, version: int) -> bytes:
+        """A view of an earlier version, which never changes; the last ones of each game are remembered."""
+        remembered, key = seen.live.earlier, (version, seen.seat)
+        if key not in remembered:
+            response = self._view(await self._reads.at(seen, version), seen.seat)
+            remembered[key] = response
+            if len(remembered) > REMEMBERED_VIEWS:
+                remembered.popitem(last=False)
+            return response
+        remembered.move_to_end(key)
+        return remembered[key]
 
     def _view(self, game: Game, seat: int | None) -> bytes:
         response: bytes = self._wire.encode_GetViewResponse(self._wire.GetViewResponse(game.version, game.view(seat)))
@@ -69,27 +87,42 @@ class ViewService:
         seen = await self._reads.visible(asked.game_id, caller, patience(context))
         await self._reads.newest(seen, asked.min_version, patience(context))
         events = asked.mode == self._wire.WatchMode.EVENTS
+        message = b""
         watch = Watch(self._reads, self._messages, seen, caller, self._watching, events=events)
         self._watches.add(watch)
+        if self._ticking is None or self._ticking.done():
+            self._ticking = asyncio.create_task(self._tick())
         try:
-            async with aclosing(watch.messages_after(asked.after_version, patience(context))) as messages:
+            async with aclosing(watch.beginning(asked.after_version, patience(context))) as messages:
                 async for message in messages:
                     yield message
+            # What the beginning needed, a whole state among it, is let go before the long wait for what comes.
+            del request, asked, seen, messages, message
+            while not watch.over:
+                yield await watch.next()
         finally:
             self._watches.discard(watch)
             watch.unsubscribe()
 
+    async def _tick(self) -> None:
+        """For as long as there are streams, their heartbeats and the ends of their tokens."""
+        loop = asyncio.get_running_loop()
+        while self._watches:
+            await asyncio.sleep(min(TICK_SECONDS, self._watching.heartbeat_seconds / 4))
+            now, today = loop.time(), time.time()
+            for watch in tuple(self._watches):
+                watch.tick(now, today)
+
     async def list_events(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
         asked = parse(self._wire.decode_ListEventsRequest, request)
-        if asked.page_size > MAX_PAGE:
-            raise Failure("INVALID_PAGE_SIZE", f"A page has at most {MAX_PAGE} versions.", field="page_size")
+        count = pages.page_size(asked.page_size, DEFAULT_PAGE, MAX_PAGE, of="versions")
         seen = await self._reads.visible(asked.game_id, caller, patience(context))
         game = await self._reads.newest(seen, asked.min_version, patience(context))
-        seed = game.created.seed
-        first = page_tokens.opened(seed, caller.subject, asked.page_token) if asked.page_token else 1
+        key = pages.game_key(game.created.seed)
+        first = int.from_bytes(pages.opened(key, caller.subject, asked.page_token), "big") if asked.page_token else 1
         newest = (await self._reads.having(seen, first, patience(context), "page_token")).version
-        last = min(newest, first + (asked.page_size or DEFAULT_PAGE) - 1)
+        last = min(newest, first + count - 1)
         encoded: list[bytes] = []
         size = 0
         for begin in range(first, last + 1, _CHUNK):
@@ -102,7 +135,7 @@ class ViewService:
                     break
             if size > PAGE_BYTES:
                 break
-        token = page_tokens.seal(seed, caller.subject, last + 1) if last < newest else ""
+        token = pages.sealed(key, caller.subject, (last + 1).to_bytes(8, "big")) if last < newest else ""
         # Encoded messages one after another are their fields together.
         return b"".join([*encoded, self._page(token=token)])
 

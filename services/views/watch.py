@@ -1,9 +1,7 @@
 """A stream of a game: first the whole view, then every version as its viewer may see it."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +29,7 @@ class Watch:
     __slots__ = (
         "__weakref__",
         "_caller",
+        "_due",
         "_end",
         "_events",
         "_limits",
@@ -67,6 +66,7 @@ class Watch:
         # Thousands may be open in which nothing happens: a list and a future that is made when it is needed are small.
         self._queue: list[tuple[int, bytes, bool]] = []
         self._waiting: asyncio.Future[None] | None = None
+        self._due = 0.0
         self._end: Failure | None = None
         self._over = False
         self._unsubscribe: Callable[[], None] | None = None
@@ -83,25 +83,28 @@ class Watch:
             self._unsubscribe()
             self._unsubscribe = None
 
-    async def messages_after(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
-        """Encoded WatchViewResponses: those after a version, or from the newest on; ends when the game has.
+    @property
+    def over(self) -> bool:
+        """Whether the game's last version was given: `next` would wait for ever."""
+        return self._over
+
+    async def next(self) -> bytes:
+        """The encoded WatchViewResponse that follows `beginning`: the next version, or a heartbeat.
+
+        Raises Failure: TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
+        """
+        version, message, self._over = await self._next()
+        if version:
+            self._sent = version
+        return message
+
+    async def beginning(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
+        """Encoded WatchViewResponses: those after a version up to the newest, or that alone; from there on it is heard.
 
         A version that is not here yet, though in the log, is waited for, for so many seconds.
 
-        Raises Failure: VERSION_OUT_OF_RANGE, TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
+        Raises Failure VERSION_OUT_OF_RANGE, and as `next`.
         """
-        # What the beginning needs, a whole state among it, is let go before the long wait for what comes.
-        async with aclosing(self._beginning(after, seconds)) as messages:
-            async for message in messages:
-                yield message
-        while not self._over:
-            version, message, self._over = await self._next()
-            if version:
-                self._sent = version
-            yield message
-
-    async def _beginning(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
-        """Up to the newest version; from there on it is heard."""
         game = await self._reads.having(self._seen, after or 0, seconds, "after_version")
         # Nothing may be awaited from here until the watcher is subscribed: it would miss a version.
         newest, self._over = game.version, game.ended is not None
@@ -162,24 +165,31 @@ class Watch:
     async def _next(self) -> tuple[int, bytes, bool]:
         """The next version's (number, message, last one?), or a heartbeat with number 0."""
         if not self._queue and self._end is None:
-            patience = min(self._limits.heartbeat_seconds, max(0.0, self._caller.expires - time.time()))
-            await self._woken(patience)
+            await self._woken()
         self._caller.check_expiry()
         if self._queue:
             return self._queue.pop(0)
         self._check()
         return 0, self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat()), False
 
-    async def _woken(self, seconds: float) -> None:
-        """Returns when something is queued or the stream has to end, and after so many seconds."""
+    async def _woken(self) -> None:
+        """Returns when something is queued, the stream has to end, or a heartbeat is due."""
         loop = asyncio.get_running_loop()
+        self._due = loop.time() + self._limits.heartbeat_seconds
         self._waiting = loop.create_future()
-        timer = loop.call_later(seconds, self._wake)
         try:
             await self._waiting
         finally:
-            timer.cancel()
             self._waiting = None
+
+    def tick(self, now: float, today: float) -> None:
+        """Go on where a heartbeat is due (`now`: the loop's time), or the token has expired (`today`: Unix time).
+
+        Somebody has to call it every now and then: a timer of its own for every wait would take more of the processor
+        than all else that a stream does.
+        """
+        if now >= self._due or today >= self._caller.expires:
+            self._wake()
 
     def _wake(self) -> None:
         if self._waiting is not None and not self._waiting.done():

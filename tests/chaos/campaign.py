@@ -111,21 +111,24 @@ async def run(plan: Plan, directory: Path) -> Report:
         watchers = Watchers(client, players, plan.watchers, plan.seed)
         beside = [broken.supervise(), _tell(client, broken, directory / "progress.txt"), watchers.watch()]
         besides = [asyncio.create_task(work) for work in beside]
-        await _break(plan, broken, playing)
-        players.stop()
-        await playing
-        stuck = await players.settle()
-        for service in services:
-            if not await service.ready(READY_SECONDS):
-                stuck.append(service.name)
-        seen_wrong = await watchers.settle(cluster.bootstrap)
-        stuck += await _storms(cluster.bootstrap)
-        partitions = await asyncio.to_thread(read_topic, cluster.bootstrap, TOPIC)
-        for task in besides:
-            task.cancel()
-        await asyncio.gather(*besides, return_exceptions=True)
+        try:
+            await _break(plan, broken, playing)
+            players.stop()
+            await playing
+            stuck = await players.settle()
+            for service in services:
+                if not await service.ready(READY_SECONDS):
+                    stuck.append(service.name)
+            seen_wrong = await watchers.settle(cluster.bootstrap, plan.brokers == 1)
+            stuck += await _storms(cluster.bootstrap)
+            partitions = await asyncio.to_thread(read_topic, cluster.bootstrap, TOPIC)
+        finally:
+            history.save(client.calls, directory / "history.jsonl")
+            # Before the processes end, else they are started again.
+            for task in besides:
+                task.cancel()
+            await asyncio.gather(*besides, return_exceptions=True)
     report.seconds = time.monotonic() - began
-    history.save(client.calls, directory / "history.jsonl")
     report.told = fold_topic(partitions, event_pb2.Event)
     report.violations = judge(client.calls, report.told) + broken.found + seen_wrong
     report.watchers = len(watchers.all)

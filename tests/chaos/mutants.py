@@ -48,8 +48,8 @@ MUTANTS = (
     Fault(
         "a chain without links",
         "libs/guildhall/kernel/ids.py",
-        "hashlib.sha256(prev_hash + salt + body)",
-        "hashlib.sha256(salt + body)",
+        "_sha256(prev_hash + salt + body)",
+        "_sha256(salt + body)",
     ),
 )
 

@@ -110,10 +110,12 @@ class Watchers:
                 self._tasks[watcher] = asyncio.create_task(watcher.watch())
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def settle(self, bootstrap: str) -> list[Violation]:
-        """After the faults: everybody gets what is in the log, and nothing else. What is wrong."""
+    async def settle(self, bootstrap: str, single: bool) -> list[Violation]:
+        """After the faults: everybody gets what is in the log, on a `single` broker or not, and nothing else. What is
+        wrong.
+        """
         self._count = 0
-        truth = await Truth.read(bootstrap)
+        truth = await Truth.read(bootstrap, single)
         until = asyncio.get_running_loop().time() + SETTLE_SECONDS
         while asyncio.get_running_loop().time() < until and any(
             not watcher.wrong and len(watcher.seen) < truth.newest(watcher.table.game_id) for watcher in self.all
@@ -138,10 +140,10 @@ class Truth:
         self._expected: dict[tuple[str, int | None], tuple[list[Any], Any]] = {}
 
     @classmethod
-    async def read(cls, bootstrap: str) -> "Truth":
+    async def read(cls, bootstrap: str, single: bool) -> "Truth":
         """All of it."""
         truth = cls()
-        log = open_kafka(bootstrap, single_broker_not_durable=True)
+        log = open_kafka(bootstrap, single_broker_not_durable=single)
         try:
             topic = await log.events(f"guildhall.{RULES.game}.events")
             for partition in range(topic.partitions):

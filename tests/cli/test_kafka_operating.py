@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from typer.testing import CliRunner, Result
 
 from guildhall.cli.client import Client
-from guildhall.cli.main import app
+from guildhall.cli.main import command_line
 from guildhall.cli.tokens import dev_token
 from guildhall.kernel.v1.structs import CommandRef, Record, encode_Record
 from guildhall.log.kafka_home import CLUSTER_KEY, FILE
@@ -116,7 +116,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(*words: str) -> Result:
-    return CliRunner().invoke(app, words)
+    return CliRunner().invoke(command_line(words[0]), words)
 
 
 def done(*words: str) -> str:
@@ -196,6 +196,10 @@ def test_without_its_password_nobody_gets_in(place: Place, tmp_path: Path) -> No
     [
         ("nonsense", "line 1: not name=value"),
         ("acks=1", "line 1: acks is not to be set here"),
+        ("request.required.acks=1", "line 1: request.required.acks is not to be set here"),
+        ("group.instance.id=one", "line 1: group.instance.id is not to be set here"),
+        ("session.timeout.ms=60000", "line 1: session.timeout.ms is not to be set here"),
+        ("transactional.id=one", "line 1: transactional.id is not to be set here"),
         ("bootstrap.servers=elsewhere:9092", "line 1: bootstrap.servers is not to be set here"),
         ("sasl.jaas.config=x", "is for Java clients; here it is one of sasl.username"),
         ("no.such.setting=1", "no.such.setting"),

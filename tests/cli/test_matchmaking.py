@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from guildhall.cli import serve
 from tests.cli.hall import GUILDHALL, RunningHall, following, guildhall, running_hall
 
 
@@ -90,6 +91,25 @@ def test_the_leaderboard_says_where_one_stands(hall: RunningHall) -> None:
     told = guildhall(*words(hall, "ivan", "leaderboard", "trickerion"))
     assert told.returncode == 0, told.stderr
     assert "Nobody has played ten rated games yet." in told.stdout and "after 0 rated games" in told.stdout
+
+
+def test_where_to_play_is_said_as_host_and_port() -> None:
+    for said, why in (
+        ("games.example", "not host:port"),
+        ("nothing=games.example:443", "nothing"),
+        ("arcane-alley=games.example:https", "not host:port"),
+    ):
+        refused = guildhall("serve", "all", "--public", said)
+        assert refused.returncode == 2 and why in refused.stderr, refused.stderr
+
+
+def test_where_each_game_is_played() -> None:
+    games = serve.games()
+    everywhere = {rules.game: "a:1" for rules in games}
+    assert serve.public_places(None, games) == {}
+    assert serve.public_places(["a:1"], games) == everywhere
+    for said in (["a:1", "arcane-alley=b:2"], ["arcane-alley=b:2", "a:1"]):
+        assert serve.public_places(said, games) == {**everywhere, "arcane_alley": "b:2"}
 
 
 def test_the_bots_end_with_their_hall(hall: RunningHall) -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from guildhall.cli import faces
 from guildhall.cli.client import Client
-from guildhall.cli.main import app
+from guildhall.cli.main import command_line
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import LOG_FILE
 from guildhall.log.port import DEFAULT_PARTITIONS, Position
@@ -44,7 +44,7 @@ def begun(hall: RunningHall) -> str:
 
 def ran(*words: str) -> Result:
     """A command run to its end, in this process: a new one takes a second to start."""
-    return CliRunner().invoke(app, words)
+    return CliRunner().invoke(command_line(words[0]), words)
 
 
 def done(*words: str) -> str:

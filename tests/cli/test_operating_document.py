@@ -8,7 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from guildhall.cli.client import Client
-from guildhall.cli.main import app
+from guildhall.cli.main import command_line
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import LOG_FILE
 from guildhall.telemetry.metrics import REGISTRY
@@ -28,7 +28,7 @@ def begun(hall: RunningHall) -> str:
 def run(words: list[str], hall: RunningHall, names: dict[str, str]) -> str:
     """A command of the document, towards this hall."""
     words = [names.get(word, hall.server if word == "hall-0:50051" else word) for word in words]
-    result = CliRunner().invoke(app, [*words, "--data", str(hall.data)])
+    result = CliRunner().invoke(command_line(words[0]), [*words, "--data", str(hall.data)])
     assert result.exit_code == 0, (words, result.output)
     return result.output
 
@@ -73,7 +73,7 @@ def test_its_links_lead_somewhere() -> None:
 
 def test_every_order_and_option_that_it_names_is_there() -> None:
     def helped(*words: str) -> str:
-        return CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
+        return CliRunner().invoke(command_line(words[0]), [*words, "--help"], env={"COLUMNS": "200"}).output
 
     for command in re.findall(r"\| `guildhall ([a-z ]+)` \|", DOCUMENT):
         assert "--why" in helped(*command.split()) and "--check" in helped(*command.split())

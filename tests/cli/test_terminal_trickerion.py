@@ -18,13 +18,13 @@ from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as tr
 from services.trickerion import words
 from services.trickerion.greedy import Greedy
-from services.trickerion.hall import marker
-from services.trickerion.menus import AssignMenu
+from services.trickerion.hall import CARD_SLOTS, marker
+from services.trickerion.menus import AssignMenu, Menus
 from services.trickerion.rules import RULES
 from services.trickerion.sentences import Teller
 from services.trickerion.terminal import Terminal
 from tests.cli.random_games import steps
-from tests.games.trickerion.script import place, seat
+from tests.games.trickerion.script import Script, perform, place, seat
 
 PACK = RULES.packs.data(RULES.pack_hash)
 TERMINAL = Terminal(PACK)
@@ -69,7 +69,7 @@ def cards_in(value: Any) -> set[int]:
     return found & set(words.SPECIALS)
 
 
-CARD_FIELDS = {"card", "cards", "hand", "bonus", "performing"}
+CARD_FIELDS = {"card", "cards", "hand", "bonus", "performing", "copied", "shown"}
 
 
 def leaves(menu: Any) -> list[Any]:
@@ -257,6 +257,131 @@ def test_a_kind_of_card_is_offered_as_often_as_it_is_in_hand() -> None:
     second = next(entry.then for entry in first.entries if entry.text == "Downtown (1 left)")
     assert all("Downtown" not in entry.text for entry in second.entries)
     assert "Magician: Downtown" in second.question
+
+
+def test_guests_move_up_when_one_before_them_is_given_back() -> None:
+    teller = Teller(None)
+    teller.names = ["Ann", "Bob"]
+    teller.put(tr.PerformanceCard.R01, 0, 0, tr.Trick.LEVITATION)
+    teller.put_beside(tr.PerformanceCard.R01, 0, tr.Trick.LEVITATION)
+    teller.put_beside(tr.PerformanceCard.R01, 1, tr.Trick.LINKING_RINGS)
+    teller.tell(2, [tr.TrickReturned(0, tr.Trick.LEVITATION)])
+    assert teller.now.markers == {(tr.PerformanceCard.R01, CARD_SLOTS): (1, tr.Trick.LINKING_RINGS)}
+
+
+def test_a_step_taken_back_before_there_are_prophecies() -> None:
+    teller = Teller(None)
+    teller.names = ["Ann", "Bob"]
+    view = place(2, a=seat(), options=DARK_ALLEY).game.view(None)
+    assert view.dark_alley is not None
+    teller.look(3, replace(view, dark_alley=replace(view.dark_alley, pending=())))
+    teller.tell(4, [tr.ProphecyDrawn(tr.Prophecy.P05, 2)])
+    assert teller.now.pending == [0, 0, tr.Prophecy.P05]
+
+
+def test_verbs_agree_with_whoever_does_it() -> None:
+    teller = Teller(1)
+    assert [teller.verb(seat, "copy") for seat in (0, 1)] == ["copies", "copy"]
+    assert [teller.verb(0, verb) for verb in ("buy", "pay", "reschedule", "pass on", "perform")] == [
+        "buys",
+        "pays",
+        "reschedules",
+        "passes on",
+        "performs",
+    ]
+
+
+def flat(view: tr.View) -> str:
+    """The table as one line of words."""
+    return re.sub(r"\s+", " ", drawn(view, 120))
+
+
+def path(view: tr.View, command: Any) -> str:
+    """A command as seat a's menu says it."""
+    return ": ".join(Menus(view, str, TERMINAL._content).path("act", command))
+
+
+def under(prophecy: str, a: Any, **more: Any) -> Script:
+    """A placement of seat a's under this prophecy."""
+    return place(2, a=a, options=DARK_ALLEY, prophecies=f"{prophecy} / p17 p13 p23 / p10", **more)
+
+
+def test_menus_and_table_tell_what_things_cost_and_yield_now() -> None:
+    t = under("p21", seat("magician:market_row", coins=9), buy="wood mirror glass fabric", quick="cog")
+    t.a.does("place magician market_row_1")
+    view = t.a.sees()
+    assert path(view, tr.Buy(tr.Component.MIRROR, 1, 0, False)) == "buy: Mirror at 2: 1"
+    assert path(view, tr.Buy(tr.Component.COG, 1, 0, False)) == "buy: Cog at 3: 1"
+    assert path(view, tr.QuickOrder(tr.Component.COG)) == "order quickly: Cog at 3"
+    assert "Mirror (2)" in flat(view) and "Quick Order: Cog (3)" in flat(view)
+    t = under("p04", seat("magician:market_row"), order="rope - - -", quick="rope")
+    price = TERMINAL._content.components[tr.Component.ROPE].price
+    assert path(t.a.sees(), tr.Buy(tr.Component.ROPE, 1, 0, False)) == f"buy: Rope at {price}: 1"
+    t = under("p07", seat("magician:downtown"), dice="X X / X X / 4 X")
+    assert path(t.a.sees(), tr.TakeCoins(4)).startswith("take 8 coins of")
+    t = under("p22", seat("magician:downtown"))
+    assert "Saturday +0, yield +1" in drawn(t.a.sees(), 120)
+    t = under("p16", seat("magician:downtown"))
+    assert "yield" not in drawn(t.a.sees(), 120).partition("Thursday +1")[2].partition("stage")[0]
+
+
+def test_the_bonus_of_a_card_shows_in_markers_and_yields() -> None:
+    a = seat("magician:trick_tweaking", "linking_rings", "metal*2")
+    t = place(2, a=a, options=DARK_ALLEY)
+    t.a.does("place magician workshop_1", "keep")
+    before = path(t.a.sees(), tr.Prepare(tr.Trick.LINKING_RINGS))
+    t.a.does("bonus")
+    after = path(t.a.sees(), tr.Prepare(tr.Trick.LINKING_RINGS))
+    assert int(after.split()[-2]) == int(before.split()[-2]) + 1
+    a = seat("magician:enhance_trick", "linking_rings", "metal*2", shards=2)
+    t = place(2, a=a, options=DARK_ALLEY)
+    t.a.does("place magician workshop_1", "keep", "bonus", "prepare linking_rings")
+    assert "1F 3c" in drawn(t.a.sees()) and "1F 3c" not in drawn(place(2, a=a).a.sees())
+
+
+def test_a_theft_names_the_tricks_of_the_card_that_is_performed() -> None:
+    t = perform(
+        a=seat("magician@friday_stage", magician="red_lotus"),
+        b=seat("magician"),
+        stage="a/linking_rings@R01:0.0>down b/living_piano@R01:0.1>down "
+        "a/levitation@R10:0.0>down b/chinese_sticks@R10:1.0>down",
+        options=DARK_ALLEY,
+    )
+    t.a.does("perform R10")
+    assert t.asked == {"a": "steal"}
+    menu = TERMINAL.menu(t.a.sees(), "steal", t.game.legal(0).commands, str)
+    assert [entry.text for entry in menu.entries if entry.key] == [
+        "that of player-b's Chinese Sticks, slot 2: in place of Levitation, slot 1"
+    ]
+    t.a.does("decline")
+    alley = t.a.sees().dark_alley
+    assert alley is not None and not alley.performed_card
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [tr.ChooseComponent(1, False), tr.ChooseComponent(1, True), tr.ChooseComponent(2, True)],
+        [tr.StealYield(0, 2), tr.StealYield(1, 2), tr.Decline()],
+        [tr.PerformInStreet(tr.PerformanceCard.R01, slot) for slot in (0, 1, 6, 7)],
+        [tr.ChooseTrick(1), tr.ChooseTrick(1), tr.ChooseTrick(2)],
+    ],
+)
+def test_no_command_is_hidden_behind_another(commands: list[Any]) -> None:
+    """Nor one with the same words."""
+    stage = "a/linking_rings@R01:0.0>down a/linking_rings@R01:0.1>down b/levitation@R01:0.2>up"
+    view = place(2, a=seat(), stage=stage, options=DARK_ALLEY).a.sees()
+    assert sorted(map(repr, leaves(TERMINAL.menu(view, "act", commands, str)))) == sorted(map(repr, commands))
+
+
+def test_the_table_tells_what_special_cards_do_for_their_owners() -> None:
+    t = place(2, a=seat("magician:dubious_sources engineer:business_share"), options=DARK_ALLEY)
+    t.a.does("place magician market_row_1", "keep")
+    assert "bonus of Dubious Sources" in drawn(t.a.sees(), 120)
+    t.a.does("bonus", "quick_order rope", "end")
+    t.turn_of("a").does("place engineer market_row_4", "keep", "end")
+    assert "The Quick Order Component comes to player-a" in flat(t.b.sees())
+    assert "Business Share: what others pay at the Market Row goes to player-a" in flat(t.b.sees())
 
 
 def test_undo_takes_the_tellers_memory_back() -> None:

@@ -1,10 +1,11 @@
 """Plants faults, one at a time, in a copy of the tree, and prints which suite catches which.
 
-    python -m tests.faults [NAME ...]
+    python -m tests.faults [--suites SUITE[,SUITE ...]] [--no-control] [NAME ...]
 
 Every fault must be caught by at least one suite of its game, and the tree without one by none, else the exit code is 1.
 """
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -23,7 +24,9 @@ FAULTS = (*arcane_alley.FAULTS, *trickerion.FAULTS)
 COPIED = ("libs", "services", "tests", "proto", "tools", "docs", "pyproject.toml", "gen")
 CONTROL = "no fault at all"
 LONGEST = 300
-"""Seconds that one suite may take on one fault; a suite that hangs has caught it."""
+"""Seconds of CPU that a process of a suite may take on one fault; a suite that hangs has caught it."""
+ASLEEP = 3_600
+"""Seconds after which a suite that takes no CPU is ended, as one that hangs."""
 
 
 def plant(fault: Fault, tree: Path) -> None:
@@ -43,26 +46,46 @@ def environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": paths, "GUILDHALL_GAMES": "20", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def caught(suite: str, game: str, tree: Path) -> bool:
-    """Whether a suite fails in the copy."""
+def caught(suite: str, game: str, tree: Path) -> str:
+    """How a suite tells a fault in the copy: its name where it fails, marked where it hangs; empty where it passes."""
     command = [sys.executable, "-m", "tests.faults.suites", suite, game]
     try:
         done = subprocess.run(
-            command, cwd=tree, env=environment(tree), capture_output=True, timeout=LONGEST, check=False
+            ["/bin/sh", "-c", f'ulimit -t {LONGEST} && exec "$@"', "sh", *command],
+            cwd=tree,
+            env=environment(tree),
+            capture_output=True,
+            timeout=ASLEEP,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        return f"{suite} (hangs)"
+    if done.returncode < 0:
+        return f"{suite} (hangs)"
+    return suite if done.returncode else ""
+
+
+def arguments() -> argparse.Namespace:
+    """What was typed; a name that is not there ends the run."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Which suite catches which fault.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the faults; none: all of them")
+    parser.add_argument("--suites", default=",".join(SUITES), help="the suites, with commas between (default: all)")
+    parser.add_argument("--no-control", action="store_true", help="not the tree without a fault: it was run before")
+    chosen = parser.parse_args()
+    chosen.suites = chosen.suites.split(",")
+    for word, known in ((chosen.names, [fault.name for fault in FAULTS]), (chosen.suites, list(SUITES))):
+        if unknown := set(word) - set(known):
+            parser.error(f"{', '.join(sorted(unknown))}: there are {', '.join(known)}")
+    return chosen
 
 
 def main() -> int:
-    wanted = [fault for fault in FAULTS if not sys.argv[1:] or fault.name in sys.argv[1:]]
-    controls = [
-        Fault(CONTROL, "pyproject.toml", "[project]", "[project]", game) for game in {f.game: 0 for f in wanted}
-    ]
-    chosen = [*controls, *wanted]
+    chosen = arguments()
+    wanted = [fault for fault in FAULTS if not chosen.names or fault.name in chosen.names]
+    games = () if chosen.no_control else dict.fromkeys(fault.game for fault in wanted)
+    controls = [Fault(CONTROL, "pyproject.toml", "[project]", "[project]", game) for game in games]
     missed = 0
-    for fault in chosen:
+    for fault in (*controls, *wanted):
         with tempfile.TemporaryDirectory(prefix="guildhall-fault-") as directory:
             tree = Path(directory)
             for name in COPIED:
@@ -71,8 +94,7 @@ def main() -> int:
             plant(fault, tree)
             run = partial(caught, game=fault.game, tree=tree)
             with ThreadPoolExecutor(max_workers=2) as both_cores:
-                failed = dict(zip(SUITES, both_cores.map(run, SUITES), strict=True))
-        by = [suite for suite, fails in failed.items() if fails]
+                by = list(filter(None, both_cores.map(run, chosen.suites)))
         missed += bool(by) if fault.name == CONTROL else not by
         print(f"{fault.game:13} {fault.name:28} {', '.join(by) or 'not caught'}", flush=True)
     return 1 if missed else 0

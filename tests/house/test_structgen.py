@@ -247,7 +247,7 @@ def messages(draw: st.DrawFn, subject: Subject) -> Any:
 
 NAMES = sorted(subjects())
 # There are hundreds of messages, each with its own run of examples.
-some_examples = settings(max_examples=min(settings().max_examples // 2, 500))
+some_examples = settings(max_examples=min(settings().max_examples // 10, 500))
 every_message = pytest.mark.parametrize("name", NAMES)
 
 

@@ -1,6 +1,8 @@
 """Starting from checkpoint, snapshots and markers, whatever order compaction and racing writers left them in."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from guildhall.log.errors import BadValue, LogUnreadable
 from guildhall.log.fold import Effective, FoldState, Verdict
 from guildhall.log.memory import Faults, MemoryBroker
-from guildhall.log.port import BEGINNING, CLAIM_KEY, Claim, Entry, Log, Position, ProducerRecord
+from guildhall.log.port import BEGINNING, CLAIM_KEY, Claim, Entry, EventsTopic, Log, Position, ProducerRecord, Record
 from guildhall.log.reader import fold_to_end
 from guildhall.log.recovery import Store, open_store, recover
 from guildhall.log.snapshots import (
@@ -98,9 +100,13 @@ async def put_snapshot(
     await store.snapshots.put(0, snapshot_key(name, schema), encode(snapshot))
 
 
-async def put_checkpoint(store: Store, offset: int, without: tuple[str, ...] = ()) -> None:
+async def put_checkpoint(
+    store: Store, offset: int, without: tuple[str, ...] = (), begins: dict[str, Position] | None = None
+) -> None:
+    """`without`: games that are finished."""
     seqs = {name: seq for name, seq in SEQS_BEFORE[offset].items() if name not in without}
-    await store.checkpoints.put(0, checkpoint_key(0), encode(Checkpoint(position(offset), seqs)))
+    checkpoint = Checkpoint(position(offset), seqs, {}, len(without), begins or {})
+    await store.checkpoints.put(0, checkpoint_key(0), encode(checkpoint))
 
 
 async def recovered(store: Store) -> tuple[Reader, FoldState]:
@@ -235,6 +241,56 @@ class Between(Faults):
         """Nothing yet."""
 
 
+async def test_markers_that_were_lost_are_made_up_for_by_folding_everything(log: Log) -> None:
+    """Else a second b1 would be effective for this reader alone: accepted, and void for every other."""
+    store = await written(log)
+    await put_snapshot(store, "a", 3, 8)
+    await store.markers.put(0, "c", encode(Marker(1, 9, b"kept")))  # beyond the checkpoint, so not of those
+    await put_checkpoint(store, 8, without=("b",))
+    before = REGISTRY.get_sample_value("guildhall_unreadable_states_total", {"topic": "marker"}) or 0.0
+    reader, state = await recovered(store)
+    check(reader, state)
+    assert reader.games["b"] == [1, 2]
+    assert REGISTRY.get_sample_value("guildhall_unreadable_states_total", {"topic": "marker"}) == before + 1
+
+
+async def test_a_game_without_a_snapshot_is_folded_from_its_first_record(log: Log) -> None:
+    """And not from the partition's: a checkpoint says where it lies. Below, the claim at 0 is not read again."""
+    store = await written(log)
+    await put_snapshot(store, "a", 2, 5)
+    events = Counted(store.events)
+    await put_checkpoint(store, 5, begins={"b": Position(2, 0)})
+    check(*await recovered(replace(store, events=cast(EventsTopic, events))))
+    assert min(events.read_from) == 2
+    events.read_from.clear()
+    await put_checkpoint(store, 5)
+    check(*await recovered(replace(store, events=cast(EventsTopic, events))))
+    assert min(events.read_from) == 0
+
+
+async def test_a_checkpoint_that_says_wrongly_where_a_game_begins_is_refused(log: Log) -> None:
+    store = await written(log)
+    await put_snapshot(store, "a", 2, 5)
+    await put_checkpoint(store, 5, begins={"b": Position(3, 0)})
+    with pytest.raises(LogUnreadable, match="folded before"):
+        await recovered(store)
+
+
+class Counted:
+    """Events of which is noted where they are read from."""
+
+    def __init__(self, topic: EventsTopic) -> None:
+        self._topic = topic
+        self.read_from: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._topic, name)
+
+    async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
+        self.read_from.append(offset)
+        return await self._topic.read(partition, offset, limit)
+
+
 async def test_an_unreadable_marker_means_folding_everything(log: Log) -> None:
     store = await written(log)
     await store.markers.put(0, "b", b"\xc1 unreadable")
@@ -265,8 +321,9 @@ async def test_quarantine_survives_a_checkpoint(log: Log) -> None:
     await store.events.append(0, [ProducerRecord("a", b"junk")])
     state = FoldState()
     await fold_to_end(store.events, 0, state, lambda verdict: None)
-    checkpoint = Writer(store.events, 0, Claim("me", ""), state, lambda verdict: None).checkpoint({"c"})
-    assert checkpoint == Checkpoint(Position(11, 4), {"a": 4, "b": 2}, {"a": 10})
+    checkpoint = Writer(store.events, 0, Claim("me", ""), state, lambda verdict: None).checkpoint(["a", "b", "none"])
+    assert checkpoint == Checkpoint(Position(11, 4), {"a": 4, "b": 2}, {"a": 10}, finished=1)
+    await store.markers.put(0, "c", encode(Marker(1, 9, b"kept")))
     await store.checkpoints.put(0, checkpoint_key(0), encode(checkpoint))
     assert (await recovered(store))[1].damaged == {"a": 10}
 

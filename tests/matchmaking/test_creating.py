@@ -14,6 +14,7 @@ from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import Claim
 from guildhall.matchmaking.v1.structs import GameTerms
 from guildhall.rpc.errors import Failure, abort
+from guildhall.telemetry import metrics
 from services.matchmaking import creating
 from services.matchmaking.creating import AT_ONCE, Creator
 from services.matchmaking.hall_token import HallToken
@@ -87,6 +88,22 @@ async def test_games_that_cannot_be_made_now_keep_no_other_back() -> None:
     busy = Failure("LOG_UNAVAILABLE", "Not now.")
     await attended(hosted, lambda name, _: None if name == "live" else busy, lambda: "live" not in hosted.pool.offers)
     assert list(hosted.pool.games) == ["game of live"]
+    await partition.finish(1.0)
+
+
+async def test_a_game_without_an_answer_counts_as_in_doubt_until_one_comes() -> None:
+    partition = await owner(MemoryBroker(), "first")
+    hosted = partition.pools[GAME]
+    accept(hosted, "offer")
+    doubt: list[float] = []
+
+    def answer(_: str, before: int) -> Failure | None:
+        doubt.append(metrics.CREATIONS_IN_DOUBT.labels(GAME)._value.get())
+        return Failure("OUTCOME_UNKNOWN", "Not known.") if before == 0 else None
+
+    await attended(hosted, answer, lambda: "offer" not in hosted.pool.offers)
+    assert doubt == [0.0, 1.0]
+    assert metrics.CREATIONS_IN_DOUBT.labels(GAME)._value.get() == 0.0
     await partition.finish(1.0)
 
 

@@ -13,13 +13,20 @@ from guildhall.kernel.luck import commitment
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import Clock, EndReason
 from guildhall.matchmaking.v1 import structs as asked
-from guildhall.matchmaking.v1.structs import BotFill, GameTerms, OfferAccepted, Seating, TicketEnded, TicketOutcome
+from guildhall.matchmaking.v1.structs import (
+    BotFill,
+    GameTerms,
+    OfferAccepted,
+    Seating,
+    TicketEnded,
+    TicketOutcome,
+)
 from services.matchmaking import deciding, ratings, states
-from services.matchmaking.commands import CreationRefused, GameMade, Result, TakeResults
+from services.matchmaking.commands import CreationRefused, GameMade, Resignation, Result, TakeResults
 from services.matchmaking.house import DAY, HOUR, MATCHMAKER, HouseRules
 from services.matchmaking.offers import draw_seats
 from services.matchmaking.playing import wants_result
-from services.matchmaking.pool import MOST_ENDED, snapshot
+from services.matchmaking.pool import MOST_ENDED, PIECE, Rating, restore, snapshot
 from services.matchmaking.step import Step
 from services.matchmaking.widening import ALL_OPEN_MS
 from tests.matchmaking.pools import GAME, HOUSE, Hall, groups
@@ -532,6 +539,33 @@ def test_games_with_bots_and_unrated_ones_do_not_count(hall: Hall) -> None:
     assert not hall.pool.ratings and not hall.pool.games
 
 
+def test_a_game_that_nobody_may_watch_is_not_rated(hall: Hall) -> None:
+    for subject in ("ann", "bob"):
+        hall.queue(subject, 2, terms=GameTerms(no_spectators=True))
+    hall.wait(SECOND)
+    accepted = hall.confirm_all("ann")
+    hall.do(MATCHMAKER, GameMade(accepted.offer_id))
+    take(hall, Result(accepted.game_id, FINISHED, (1, 2), hall.now_ms))
+    assert not hall.pool.ratings and not hall.pool.games
+    hall.check_log()
+
+
+def test_a_game_in_which_one_has_resigned_keeps_one_out_of_no_other() -> None:
+    hall = Hall(HouseRules(HOUSE.rules, games_at_once=1))
+    offered(hall, "ann", "bob", "cid")
+    accepted = hall.confirm_all("ann")
+    seat = accepted.subjects.index("ann")
+    resigned = TakeResults(0, 0, 5, 0, (), (Resignation(accepted.game_id, seat),))
+    hall.do(MATCHMAKER, resigned)  # it tells that the game is made, too
+    hall.do(MATCHMAKER, TakeResults(0, 5, 6, 0, (), resigned.resigned))
+    assert hall.pool.games[accepted.game_id].resigned == (seat,)
+    hall.queue("ann", 2)
+    refused(hall, "TOO_MANY_GAMES", lambda: hall.queue("bob", 2))
+    take(hall, Result(accepted.game_id, EndReason.FINISHED, (1, 2, 3), hall.now_ms))
+    hall.queue("bob", 2)
+    hall.check_log()
+
+
 def test_results_are_taken_in_once(hall: Hall) -> None:
     offered(hall, "ann", "bob")
     accepted = hall.confirm_all("ann")
@@ -556,6 +590,77 @@ def test_a_game_may_end_before_it_is_known_to_be_made(hall: Hall) -> None:
     assert hall.do(MATCHMAKER, GameMade(accepted.offer_id)) == []
 
 
+# --- who lets offers lapse
+
+
+def lapse(hall: Hall, subject: str) -> int:
+    """The subject queues, is offered a game, and does nothing; whoever plays with it goes away after that. When the
+    offer lapsed.
+    """
+    other = f"other {len(hall.events)}"
+    offered(hall, subject, other)
+    hall.confirm(other)
+    deadline_ms = hall.offer(subject).deadline_ms
+    hall.wait(HOUSE.offer_ms)
+    hall.cancel(other)
+    return deadline_ms
+
+
+def test_pauses_grow_with_the_offers_that_one_lets_lapse(hall: Hall) -> None:
+    lapse(hall, "ann")
+    lapsed_ms = lapse(hall, "ann")  # the first was free
+    pauses = []
+    for _ in range(9):
+        refusal = refused(hall, "OFFERS_MISSED", lambda: hall.queue("ann", 2))
+        until_ms = int(refusal.details["until_ms"])
+        told = states.state_of(hall.pool, "ann").pause
+        assert told is not None and told.until_ms == until_ms
+        pauses.append(until_ms - lapsed_ms)
+        hall.now_ms = until_ms - 1
+        refused(hall, "OFFERS_MISSED", lambda: hall.queue("ann", 2))
+        hall.now_ms = until_ms
+        lapsed_ms = lapse(hall, "ann")
+    grown = [HOUSE.pause_ms << number for number in range(9)]
+    assert pauses == [min(each, HOUSE.longest_pause_ms) for each in grown]
+    assert states.state_of(hall.pool, "bob").pause is None
+    hall.check_log()
+
+
+def test_missed_offers_are_forgotten_in_time(hall: Hall) -> None:
+    lapse(hall, "ann")
+    lapse(hall, "ann")
+    hall.wait(hall.pool.missed["ann"].forgotten_ms - hall.now_ms - 60 * SECOND)
+    lapse(hall, "ann")
+    refused(hall, "OFFERS_MISSED", lambda: hall.queue("ann", 2))
+    hall.now_ms = hall.pool.missed["ann"].forgotten_ms
+    lapse(hall, "ann")
+    hall.queue("ann", 2)
+    hall.cancel("ann")
+    hall.wait(2 * HOUSE.missed_ms)
+    assert not hall.pool.missed and deciding.due(hall.pool) is None
+    hall.check_log()
+
+
+def test_a_party_waits_for_its_member_that_has_to_pause(hall: Hall) -> None:
+    lapse(hall, "ann")
+    lapse(hall, "ann")
+    hall.party("bob", "ann")
+    refusal = refused(hall, "OFFERS_MISSED", lambda: hall.queue("bob", 2))
+    assert refusal.details["subject"] == "ann"
+
+
+def test_whoever_declines_or_sits_at_a_table_has_no_pause(hall: Hall) -> None:
+    for _ in range(4):
+        offered(hall, "ann", "bob")
+        hall.decline("ann")
+        hall.cancel("bob")
+    table_id = hall.table("ann", 2)
+    hall.do("bob", asked.SitDownRequest(hall.command_id(), GAME, table_id))
+    hall.do("ann", asked.StartTableRequest(hall.command_id(), GAME))
+    hall.wait(HOUSE.offer_ms)
+    assert not hall.pool.missed
+
+
 # --- the machinery
 
 
@@ -563,6 +668,17 @@ def test_codes_are_unlike_each_other() -> None:
     step = Step(Hall().pool, 0, bytes(32))
     codes = [step.code() for _ in range(1_000)]
     assert len(set(codes)) == 1_000 and all(len(code) == 16 for code in codes)
+
+
+@pytest.mark.parametrize("count", [0, 15, 16, PIECE, PIECE + 1, 2 * PIECE + 16])
+def test_a_snapshot_is_made_in_pieces(hall: Hall, count: int) -> None:
+    for number in range(count):
+        hall.pool.ratings.put(f"p{number}", Rating(f"p{number}", number, 1))
+    hall.pool.settle()
+    data = snapshot(hall.pool)
+    restored = restore(HOUSE, data)
+    assert restored.ratings == hall.pool.ratings and len(restored.ratings) == count
+    assert snapshot(restored) == data
 
 
 def test_old_timers_take_no_memory(hall: Hall) -> None:

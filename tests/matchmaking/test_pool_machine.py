@@ -130,6 +130,8 @@ class Pools(RuleBasedStateMachine):
     def queue(self, subject: str, seats: tuple[int, ...], bots: BotFill | None, terms: GameTerms, wait_ms: int) -> None:
         request = asked.CreateTicketRequest(self.hall.command_id(), GAME, terms, seats, bots, wait_ms)
         allowed = {"ALREADY_WAITING", "ALREADY_AT_TABLE", "NOT_PARTY_LEADER", "PARTY_TOO_LARGE", "TOO_MANY_GAMES"}
+        if any(missed.until_ms > self.hall.now_ms for missed in self.hall.pool.missed.values()):
+            allowed |= {"OFFERS_MISSED"}
         self.attempt(subject, request, allowed)
 
     @rule(crowd=st.lists(SUBJECTS, min_size=3, max_size=7, unique=True), seats=st.sampled_from([(2,), (3,), (4, 3)]))
@@ -354,7 +356,7 @@ class Pools(RuleBasedStateMachine):
         pool = self.hall.pool
         assert self.outcomes.keys() == self.tickets.keys() and not pool.tickets
         assert self.resolved.keys() == self.offers.keys() and not pool.offers
-        assert not pool.parties and not pool.tables and not pool.ended and not pool.terms
+        assert not pool.parties and not pool.tables and not pool.ended and not pool.terms and not pool.missed
         assert deciding.due(pool) is None
         started = [self.offers[offer_id] for offer_id, how in self.resolved.items() if how == "GameStarted"]
         matched = {ticket_id for made in started for ticket_id in made.ticket_ids}

@@ -4,15 +4,18 @@ import asyncio
 from collections.abc import Sequence
 
 from guildhall.kernel import ids
-from guildhall.kernel.v1.structs import EndReason, GameEnded, Record, encode_Record
+from guildhall.kernel.v1.structs import EndReason, GameEnded, Record, Resigned, encode_Record
 from guildhall.log.fold import FoldState
 from guildhall.log.memory import Faults, MemoryBroker
 from guildhall.log.port import Claim, Position
 from guildhall.log.recovery import open_store
 from guildhall.log.snapshots import Checkpoint, checkpoint_key, encode
 from guildhall.log.writer import Writer
+from guildhall.matchmaking.v1 import structs as wire
 from guildhall.matchmaking.v1.structs import GameOver, decode_event
+from services.matchmaking.accepted import payload_hash
 from services.matchmaking.hosted_pool import HostedPool
+from services.matchmaking.judging import Asked
 from services.matchmaking.pool import Game
 from services.matchmaking.results import MOST_RESULTS, Results, _begin
 from tests.matchmaking.hall import GAME, HOUSE
@@ -96,4 +99,63 @@ async def test_a_reader_begins_before_a_game_that_was_made_while_it_looked() -> 
     faults.hosted = partition.pools[GAME]
     slow = await open_store(broker.log(faults), GAME, 1)
     assert (await _begin(partition.pools[GAME], slow, 0)).next_offset == 0
+    await partition.finish(1.0)
+
+
+async def test_an_owner_that_has_not_heard_of_the_next_one_passes_over_no_game_of_its() -> None:
+    """An idle owner looks for claims now and then; until it does, it must not read on in the games' logs."""
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    wait_for(first.pools[GAME], ["of the first"])
+    reading = asyncio.create_task(Results(broker.log()).attend(first.pools[GAME]))
+    store = await open_store(broker.log(), GAME, 1)
+    rules = Writer(store.events, 0, Claim("rules", "rules:1"), FoldState(), lambda _: None)
+    await rules.claim()
+
+    async def record(game_id: str, seq: int, *events: bytes) -> None:
+        body = encode_Record(Record(aggregate_id=game_id, seq=seq, at_ms=5, rules="1", events=events))
+        await rules.append(game_id, seq, ids.version_hash(b"", b"", seq, body), body)
+
+    second = await owner(broker, "second")
+    game_id = await agreed(second.pools[GAME], "bob")
+    await record(game_id, 1)
+    await asyncio.sleep(0.05)  # the first reader, if it may, reads that
+    await first.writer.stood_down()
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+    await second.finish(1.0)
+    await first.writer.claim()
+    await record(game_id, 2, ENDED)
+    reading = asyncio.create_task(Results(broker.log()).attend(first.pools[GAME]))
+    pool = first.pools[GAME].pool
+    async with asyncio.timeout(20.0):
+        while game_id in pool.starting or game_id in pool.games:
+            await first.pools[GAME].news.wait()
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+    await first.finish(1.0)
+
+
+async def agreed(hosted: HostedPool, subject: str) -> str:
+    """The id of a game with a bot that the subject has agreed to."""
+    for name, fields in (("CreateTable", {"seats": 2}), ("AddBot", {"strength": HOUSE.bots[0]}), ("StartTable", {})):
+        request = getattr(wire, f"{name}Request")(command_id=name, game=GAME, **fields)
+        await hosted.act(Asked(subject, name, payload_hash(name, name.encode()), request))
+    [game_id] = await hosted.at_rest(lambda: list(hosted.pool.starting))
+    return game_id
+
+
+async def test_a_seat_that_was_given_up_is_known_while_the_game_goes_on() -> None:
+    broker = MemoryBroker()
+    partition = await owner(broker, "first")
+    hosted = partition.pools[GAME]
+    wait_for(hosted, ["goes on"])
+    await end(broker, ["goes on"], HOUSE.rules.wire.encode_event(Resigned(1)))
+    reading = asyncio.create_task(Results(broker.log()).attend(hosted))
+    async with asyncio.timeout(20.0):
+        while not hosted.pool.games["goes on"].resigned:
+            await hosted.news.wait()
+    assert hosted.pool.games["goes on"].resigned == (1,)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
     await partition.finish(1.0)

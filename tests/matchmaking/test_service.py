@@ -340,6 +340,14 @@ async def test_public_tables_in_pages(tmp_path: Path) -> None:
         assert all(table.code == "" for table in found)
 
 
+async def test_a_seat_comes_with_where_to_play(tmp_path: Path) -> None:
+    async with (
+        hall(tmp_path, quick(public="games.example:443")) as running,
+        players(running, "alice", "bob") as (alice, bob),
+    ):
+        assert (await in_game(alice, bob)).address == "games.example:443"
+
+
 async def test_a_stream_tells_the_newest_state_and_ends_with_its_token(tmp_path: Path) -> None:
     async with (
         hall(tmp_path) as running,

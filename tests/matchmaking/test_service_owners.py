@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from guildhall.host import clock
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record
 from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.memory import Faults, MemoryBroker
@@ -19,12 +19,13 @@ from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
-from services.matchmaking import hosted_pool
-from services.matchmaking.accepted import EXPIRED_MS, REMEMBERED_MS, Accepted, payload_hash
+from guildhall.telemetry import metrics
+from services.matchmaking import hosted_pool, stored
+from services.matchmaking.accepted import EXPIRED_MS, LONGEST_STEP_MS, REMEMBERED_MS, Accepted, payload_hash
 from services.matchmaking.guesses import BURST
-from services.matchmaking.hosted_pool import GROUP, Asked, HostedPool
-from services.matchmaking.page_tokens import PageTokens
-from services.matchmaking.pool import snapshot
+from services.matchmaking.hosted_pool import HostedPool
+from services.matchmaking.judging import GROUP, Asked
+from services.matchmaking.pool import Pool, snapshot
 from services.matchmaking.pool_partition import PoolPartition
 from services.matchmaking.service import MatchmakingService
 from services.matchmaking.watching import Told, Watch
@@ -262,15 +263,65 @@ async def test_ids_are_remembered_for_a_day_and_known_to_be_too_late_for_another
     asked = ticket("alice")
     command = CommandRef(asked.subject, asked.command_id, asked.payload)
     accepted.take([command], 1_000)
+    go_by(accepted, 1_000, REMEMBERED_MS)
     assert accepted.holds("alice", asked.command_id, asked.payload, 1_000 + REMEMBERED_MS)
-    assert not accepted.holds("bob", asked.command_id, asked.payload, 1_000)
+    assert not accepted.holds("bob", asked.command_id, asked.payload, 1_000 + REMEMBERED_MS)
+    with pytest.raises(Failure, match="COMMAND_ID_REUSED"):
+        accepted.holds("alice", asked.command_id, bytes(32), 1_000 + REMEMBERED_MS)
     with pytest.raises(Failure, match="COMMAND_ID_EXPIRED"):
         accepted.holds("alice", asked.command_id, asked.payload, 1_001 + REMEMBERED_MS)
     again = Accepted(accepted.kept())
     assert again.kept() == accepted.kept()
-    accepted.take([], 1_001 + REMEMBERED_MS + EXPIRED_MS)
-    assert len(accepted) == 0
-    assert not again.holds("alice", asked.command_id, asked.payload, 1_001 + REMEMBERED_MS + EXPIRED_MS)
+    go_by(accepted, 1_000 + REMEMBERED_MS, EXPIRED_MS)
+    assert len(accepted) == 1
+    assert not accepted.holds("alice", asked.command_id, asked.payload, 1_001 + REMEMBERED_MS + EXPIRED_MS)
+    accepted.take([command], 1_001 + REMEMBERED_MS + EXPIRED_MS)  # new, and the old one goes
+    assert len(accepted) == 1
+    assert accepted.holds("alice", asked.command_id, asked.payload, 1_001 + REMEMBERED_MS + EXPIRED_MS)
+    assert Accepted(accepted.kept()).kept() == accepted.kept()
+    for spoilt in (b"x", accepted.kept()[:-1]):
+        with pytest.raises(ValueError):
+            Accepted(spoilt)
+
+
+def go_by(accepted: Accepted, at_ms: int, ms: int) -> None:
+    """Entries come, no further apart than counts."""
+    for later in range(0, ms, LONGEST_STEP_MS):
+        accepted.take([], at_ms + later)
+    accepted.take([], at_ms + ms)
+
+
+async def test_an_entry_that_is_dated_far_ahead_has_no_id_forgotten() -> None:
+    accepted = Accepted()
+    asked = ticket("alice")
+    accepted.take([CommandRef(asked.subject, asked.command_id, asked.payload)], 1_000)
+    year_ms = 365 * REMEMBERED_MS
+    accepted.take([], year_ms)
+    assert accepted.holds("alice", asked.command_id, asked.payload, year_ms)
+    go_by(accepted, year_ms, REMEMBERED_MS + LONGEST_STEP_MS)
+    with pytest.raises(Failure, match="COMMAND_ID_EXPIRED"):
+        accepted.holds("alice", asked.command_id, asked.payload, year_ms + REMEMBERED_MS + LONGEST_STEP_MS)
+
+
+async def test_an_owner_whose_clock_was_ahead_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    right = clock.now_ms
+    with monkeypatch.context() as ahead:
+        ahead.setattr(clock, "now_ms", lambda: right() + 3_600_000)
+        await first.pools[GAME].act(ticket("zed"))
+    second = await owner(broker, "second")
+    hosted = second.pools[GAME]
+    async with asyncio.timeout(20.0):
+        for number in range(3):
+            names = [f"{name} {number}" for name in ("alice", "bob")]
+            for name in names:
+                await hosted.act(ticket(name, seats=(2,)))
+            while not all(hosted.pool.tickets[hosted.pool.ticket_of[name]].offer_id for name in names):
+                await hosted.news.wait()
+    assert hosted.pool.at_ms > right() + 3_000_000
+    for each in (first, second):
+        await each.finish(1.0)
 
 
 class FirstTooLarge(Faults):
@@ -346,9 +397,27 @@ class Here:
         return self._hosted
 
 
+async def test_a_stream_ends_with_its_token_also_while_everything_changes() -> None:
+    partition = await owner(MemoryBroker(), "first")
+    numbers: list[int] = []
+
+    def tell(_: Pool) -> Told:
+        watch.hear()
+        numbers.append(len(numbers))
+        return Told(b"%d" % len(numbers))
+
+    watch = Watch(partition.pools[GAME], Caller("alice", frozenset(["play"]), time.time() + 0.5), tell)
+    with pytest.raises(Failure, match="TOKEN_EXPIRED"):
+        async with asyncio.timeout(20.0):
+            async for _ in watch.messages():
+                assert len(numbers) < 100
+    assert len(numbers) > 1
+    await partition.finish(1.0)
+
+
 async def test_a_guess_without_an_answer_is_not_taken_for_a_right_one() -> None:
     partition = await owner(MemoryBroker(), "first")
-    service: Any = MatchmakingService(Here(partition.pools[GAME]), PageTokens(Ed25519PrivateKey.generate()))
+    service: Any = MatchmakingService(Here(partition.pools[GAME]), b"page key")
     caller = Caller("mallory", frozenset({"play"}), time.time() + 600.0)
 
     def guess(number: int) -> "asyncio.Task[bytes]":
@@ -390,3 +459,94 @@ async def test_a_pool_that_cannot_be_stored_is_folded_from_its_events() -> None:
     assert state(second.pools[GAME]) == state(first.pools[GAME])
     for each in (first, second):
         await each.finish(1.0)
+
+
+async def test_a_pool_too_large_for_one_record_is_stored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its next owner begins with them, and folds nothing again."""
+    monkeypatch.setattr(stored, "PART_BYTES", 500)
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    for round in range(3):
+        await asyncio.gather(*(first.pools[GAME].act(party(f"{round}.{number}")) for number in range(40)))
+        await first.store_states()
+    second = await owner(broker, "second")
+    assert second.pools[GAME].kept_seq == second.pools[GAME].seq == first.pools[GAME].seq
+    assert state(second.pools[GAME]) == state(first.pools[GAME])
+    await second.pools[GAME].act(party("0.0"))  # known, from the stored state
+    assert second.pools[GAME].seq == first.pools[GAME].seq
+    for each in (first, second):
+        await each.finish(1.0)
+
+
+class SomeParts(Faults):
+    """Takes so many more parts of stored states."""
+
+    left = 10**6
+
+    async def request(self, topic: str, partition: int) -> None:
+        if topic.endswith("snapshots"):
+            self.left -= 1
+            if self.left < 0:
+                raise LogUnavailable("away")
+
+
+async def test_a_crash_while_parts_are_stored_leaves_the_state_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored, "PART_BYTES", 500)
+    broker, faults = MemoryBroker(), SomeParts()
+    first = await owner(broker, "first", faults)
+    await asyncio.gather(*(first.pools[GAME].act(party(f"0.{number}")) for number in range(40)))
+    await first.store_states()
+    kept = first.pools[GAME].kept_seq
+    await asyncio.gather(*(first.pools[GAME].act(party(f"1.{number}")) for number in range(40)))
+    faults.left = 2
+    await first.store_states()
+    assert first.pools[GAME].kept_seq == kept < first.pools[GAME].seq
+    second = await owner(broker, "second")
+    assert second.pools[GAME].kept_seq == kept
+    assert state(second.pools[GAME]) == state(first.pools[GAME])
+    for each in (first, second):
+        await each.finish(1.0)
+
+
+async def test_parts_that_are_not_of_one_state_are_told_by_their_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where an owner that was deposed wrote late: the pool is folded from its events, and nothing is lost."""
+    monkeypatch.setattr(stored, "PART_BYTES", 500)
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await asyncio.gather(*(first.pools[GAME].act(party(f"0.{number}")) for number in range(40)))
+    await first.store_states()
+    store = await open_store(broker.log(), "matchmaking", 1)
+    for record in await store.snapshots.scan(0):
+        if record.key.endswith(".0"):
+            await store.snapshots.put(0, record.key, b"of another state")
+    second = await owner(broker, "second")
+    assert second.pools[GAME].kept_seq == 0
+    assert state(second.pools[GAME]) == state(first.pools[GAME])
+    for each in (first, second):
+        await each.finish(1.0)
+
+
+def told_of(metric: Any, **labels: str) -> float:
+    """A metric's present value."""
+    value: float = metric.labels(GAME, *labels.values())._value.get()
+    return value
+
+
+async def test_metrics_tell_of_waits_and_ends_once_they_are_in_the_log() -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    cancelled = told_of(metrics.TICKETS_ENDED, outcome="cancelled")
+    lapsed = told_of(metrics.OFFERS_LAPSED)
+    hosted = first.pools[GAME]
+    await hosted.act(ticket("alice", seats=(2,)))
+    await hosted.act(ticket("bob", seats=(2,)))
+    while not hosted.pool.offers:
+        await hosted.news.wait()
+    request = wire.CancelTicketRequest("cancel", GAME, hosted.pool.ticket_of["alice"])
+    await hosted.act(Asked("alice", "cancel", b"cancel", request))
+    assert told_of(metrics.TICKETS_ENDED, outcome="cancelled") == cancelled + 1
+    assert told_of(metrics.OFFERS_LAPSED) == lapsed + 1
+    await first.finish(1.0)
+    again = await owner(broker, "second")
+    assert told_of(metrics.OFFERS_LAPSED) == lapsed + 1, "who only folds counts nothing"
+    await again.finish(1.0)

@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from guildhall.games.v1 import structs as g
@@ -22,14 +23,16 @@ from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import EventsTopic
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.keys import Keys
-from guildhall.readmodel.records import Progress, decode
+from guildhall.readmodel.records import Progress, decode, encode
 from guildhall.rpc.errors import error_info
 from guildhall.rpc.identity import Authenticator, FixedKeys, key_id, mint
 from guildhall.rpc.limits import Limits, Meter
+from guildhall.rpc.pages import hall_key
 from guildhall.rpc.server import Gate, Server
+from guildhall.telemetry import metrics
 from services.arcane_alley.rules import RULES as ARCANE
 from services.projection.service import Projection
-from services.views import games_service, leaderboard, listing, page_tokens
+from services.views import games_models, games_service, leaderboard, listing
 from services.views.games_service import GAMES_SERVICE, MAX_PAGE, GamesService
 from services.views.live_games import LiveGames
 from services.views.news import News
@@ -52,7 +55,7 @@ class Models:
         self.rules = rules
         self.topic = topic
         self.news = News(rules.game, topic.partitions, redis)
-        self.live = LiveGames(Messages(rules), self.news, packs)
+        self.live = LiveGames(Messages(rules), self.news, topic, packs)
         self.reads = RedisReadSide(rules, topic, self.news, self.live)
         self.table = Table(topic, Random(rules.game), rules)
 
@@ -76,7 +79,7 @@ class Hall:
         self.tiny, self.arcane = models[TINY.game].table, models[ARCANE.game].table
         self._key = Ed25519PrivateKey.generate()
         self._server = Server()
-        self.service = GamesService(models, page_tokens.hall_key(self._key))
+        self.service = GamesService(models, hall_key(self._key))
         self._channel: Any = None
 
     async def start(self) -> None:
@@ -113,6 +116,16 @@ class Hall:
         if GAMES_SERVICE.methods_by_name[method].server_streaming:
             return [bytes(part) async for part in self._channel.unary_stream(path)(request, metadata=metadata)]
         return [bytes(await self._channel.unary_unary(path)(request, metadata=metadata, timeout=timeout))]
+
+    async def send_or_refused(self, subject: str, method: str, request: bytes) -> str:
+        """ "" where it is answered, else why not."""
+        try:
+            await self.send(subject, method, request, timeout=2.5)
+        except grpc.aio.AioRpcError as error:
+            info = error_info(error)
+            assert info is not None, error
+            return str(info.reason)
+        return ""
 
     async def ask(self, subject: str, method: str, **fields: Any) -> Any:
         [answer] = await self.raw(subject, method, **fields)
@@ -312,6 +325,33 @@ async def test_the_leaderboard_counts_games_that_everybody_may_watch(hall: Hall)
     assert await hall.refused("bob", "GetLeaderboard", game=TINY.game, limit=MAX_PAGE + 1) == "INVALID_PAGE_SIZE"
 
 
+async def test_ranks_are_those_of_sorting_and_others_have_their_turns() -> None:
+    random = Random(5)
+    sums = {f"subject {number:05}": (random.randint(1, 9), random.randint(0, 4)) for number in range(20_000)}
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    running = asyncio.create_task(others())
+    board = await leaderboard.board(7, sums)
+    running.cancel()
+    assert turns >= 20
+    in_order = sorted(sums, key=lambda subject: (-sums[subject][1], sums[subject][0], subject))
+    best = [line.subject for line in board.top]
+    assert best == in_order[: leaderboard.LONGEST] and board.counted_ms == 7
+    for subject in (*best, *random.sample(in_order, 50)):
+        games, wins = sums[subject]
+        better = sum((-other_wins, other_games) < (-wins, games) for other_games, other_wins in sums.values())
+        assert board.line(subject) == leaderboard.Line(better + 1, subject, games, wins)
+    assert all(board.line(line.subject) == line for line in board.top)
+    assert board.line("a stranger") is None
+    assert (await leaderboard.board(7, {})).top == []
+
+
 async def test_a_bundle_is_what_verify_takes(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(games_service, "BUNDLE_BYTES", 10_000)
     game_id = await hall.arcane.create(("alice", "bob"))
@@ -386,6 +426,67 @@ async def test_without_redis_nothing_is_told(hall: Hall, server: RedisChild) -> 
     await hall.caught_up()
     assert (await hall.ask("alice", "ListGames")).games
     assert (await hall.ask("alice", "GetLeaderboard", game=TINY.game)).counted_ms
+
+
+async def test_models_that_were_lost_are_not_taken_for_whole(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty list that is told as one is a wrong answer."""
+    monkeypatch.setattr(leaderboard, "COUNT_AGAIN_SECONDS", 0.0)
+    await play(hall)
+    await hall.caught_up()
+    asked = [
+        ("ListGames", g.encode_ListGamesRequest(g.ListGamesRequest())),
+        ("ListResults", g.encode_ListResultsRequest(g.ListResultsRequest())),
+        ("ListMyDecisions", g.encode_ListMyDecisionsRequest(g.ListMyDecisionsRequest())),
+        ("GetLeaderboard", g.encode_GetLeaderboardRequest(g.GetLeaderboardRequest(TINY.game))),
+    ]
+    told = [await hall.send("alice", method, request) for method, request in asked]
+    await hall.projection.close()
+    positions = {}
+    for of in hall.models.values():
+        for keys in games_models.partitions(of):
+            positions[keys.position] = await hall.redis.get(keys.position)
+    kept = {key: await hall.redis.dump(key) for key in await hall.redis.keys()}
+    await hall.redis.flushall()
+    for method, request in asked:
+        assert await reason(hall.send("alice", method, request, timeout=2.5)) == "READ_MODELS_UNAVAILABLE"
+    # Half of them is not enough.
+    for key, dumped in kept.items():
+        if dumped is not None:
+            await hall.redis.restore(key, 0, dumped)
+    last = max(key for key, position in positions.items() if position and decode(position, Progress).next_offset)
+    progress = decode(positions[last], Progress)
+    await hall.redis.set(last, encode(replace(progress, next_offset=progress.next_offset - 1)))
+    refused = [await hall.send_or_refused("alice", method, request) for method, request in asked]
+    assert "READ_MODELS_UNAVAILABLE" in refused
+    await hall.redis.set(last, positions[last])
+    again = [await hall.send("alice", method, request) for method, request in asked]
+    assert again[:3] == told[:3]
+
+
+async def test_what_cannot_be_read_keeps_nobody_elses_back_and_is_set_right(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leaderboard, "COUNT_AGAIN_SECONDS", 0.0)
+    await play(hall)
+    await hall.caught_up()
+    every = [each.game_id for each in (await hall.ask("alice", "ListGames", mine=True)).games]
+    of = hall.models[TINY.game]
+    victim = next(game_id for game_id in of.table.games if game_id in every)
+    keys = of.news.keys_of(victim)
+    before = metrics.UNREADABLE_MODELS.labels(TINY.game)._value.get()
+    right = await hall.redis.get(keys.summary(victim))
+    await hall.redis.set(keys.summary(victim), b"torn")
+    await hall.redis.hset(keys.standings, "mallory", b"torn")
+    found = [each.game_id for each in (await hall.ask("alice", "ListGames", mine=True)).games]
+    assert set(every) - {victim} <= set(found)
+    assert metrics.UNREADABLE_MODELS.labels(TINY.game)._value.get() > before
+    assert (await hall.ask("alice", "GetLeaderboard", game=TINY.game)).counted_ms
+    async with asyncio.timeout(20):
+        while await hall.redis.get(keys.summary(victim)) != right:
+            await asyncio.sleep(0.02)
+        while await hall.redis.exists(keys.doubted):
+            await asyncio.sleep(0.02)
+    assert [each.game_id for each in (await hall.ask("alice", "ListGames", mine=True)).games] == every
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

@@ -2,7 +2,8 @@
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,17 +11,20 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
+from guildhall.log.errors import LogUnreadable
 from guildhall.log.memory import MemoryBroker
-from guildhall.log.port import EventsTopic, Log, ProducerRecord, partition_of
+from guildhall.log.port import EventsTopic, Log, ProducerRecord, Record, partition_of
 from guildhall.log.sqlite import open_sqlite
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import FEED_BYTES, FEED_VERSIONS, STATE_EVERY, Standing, State, Stopped, Summary
+from guildhall.telemetry import metrics
+from services.projection import service
 from services.projection.games import too_much
 from services.projection.partition import PartitionProjection
-from services.projection.service import Projection, lag
+from services.projection.service import Projection, lag, oldest
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import SUBJECTS, Table
 from tests.readmodel.pools_played import Pools
@@ -296,6 +300,67 @@ async def test_lag_is_that_of_the_models_also_for_one_that_stands_by(log: Log, r
     await working.start()
     await working.level()
     assert await lag(standing_by) == await lag(working.partitions) == 0
+    await working.close()
+
+
+async def test_the_age_is_that_of_what_is_lacking(
+    log: Log, redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is as old as play is long, though there is always a record on its way."""
+    monkeypatch.setattr(service, "_ON_ITS_WAY_SECONDS", 3.0)
+    working = Projection([RULES], log, redis)
+    await working.start()
+
+    async def play() -> None:
+        await table.create()
+        while True:
+            await table.play(1, 5)
+            await asyncio.sleep(0.001)
+
+    playing = asyncio.create_task(play())
+    assert await oldest(working.partitions) == 0.0
+    playing.cancel()
+    await asyncio.gather(playing, return_exceptions=True)
+    await working.level()
+    await working.close()
+    # The table's games are of the first milliseconds of 1970.
+    monkeypatch.setattr(service, "_ON_ITS_WAY_SECONDS", 0.0)
+    await table.play(1, 3)
+    assert await oldest(working.partitions) == pytest.approx(time.time(), abs=60.0)
+
+
+@pytest.mark.parametrize("fault", [LogUnreadable("events/0", "an offset is missing"), ZeroDivisionError("a bug")])
+async def test_a_partition_that_cannot_be_read_stops_alone(
+    log: Log, redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    working = Projection([RULES], log, redis)
+    victim = 1
+    taken = PartitionProjection.advance
+
+    async def advance(self: PartitionProjection, found: Sequence[Record]) -> bool:
+        if self.partition == victim:
+            raise fault
+        return await taken(self, found)
+
+    def failing(partition: int) -> float:
+        return metrics.PROJECTION_FAILING.labels(RULES.game, str(partition))._value.get()
+
+    with monkeypatch.context() as broken:
+        broken.setattr(PartitionProjection, "advance", advance)
+        await working.start()
+        await table.play(12, 60)
+        async with asyncio.timeout(20):
+            while not failing(victim):
+                await asyncio.sleep(0.01)
+        for partition in set(range(PARTITIONS)) - {victim}:
+            async with asyncio.timeout(20):
+                while await working.partitions[partition].stored_offset() < await table.topic.end_offset(partition):
+                    await asyncio.sleep(0.01)
+            assert not failing(partition)
+        assert await working.partitions[victim].stored_offset() == 0
+    await caught_up(redis, table.topic)
+    await check(redis, table)
+    assert not failing(victim)
     await working.close()
 
 

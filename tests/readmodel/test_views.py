@@ -50,6 +50,14 @@ class Heard:
         self.ended = why
 
 
+async def messages(watch: Watch, after: int | None) -> AsyncGenerator[bytes, None]:
+    """All that a watcher's stream tells."""
+    async for message in watch.beginning(after, PATIENCE):
+        yield message
+    while not watch.over:
+        yield await watch.next()
+
+
 class Side:
     """A projection and a read side over one log and one Redis."""
 
@@ -58,7 +66,7 @@ class Side:
         self.projection = projection
         self.redis = redis
         self.news = News(RULES.game, PARTITIONS, redis)
-        self.live = LiveGames(Messages(RULES), self.news, self._no_packs)
+        self.live = LiveGames(Messages(RULES), self.news, topic, self._no_packs)
         self.reads = RedisReadSide(RULES, topic, self.news, self.live)
 
     async def _no_packs(self) -> None:
@@ -68,8 +76,7 @@ class Side:
         return await self.reads.visible(game_id, caller, PATIENCE)
 
     def watch(self, seen: Seen, after: int | None, caller: Caller = ALICE) -> AsyncGenerator[bytes, None]:
-        watch = Watch(self.reads, Messages(RULES), seen, caller, WatchLimits(), events=True)
-        return watch.messages_after(after, PATIENCE)
+        return messages(Watch(self.reads, Messages(RULES), seen, caller, WatchLimits(), events=True), after)
 
     async def at_newest(self, seen: Seen) -> Any:
         return await self.reads.newest(seen, self.table.games[seen.live.game_id].version, PATIENCE)
@@ -115,6 +122,19 @@ async def test_records_that_the_feed_has_no_more_come_from_the_log(side: Side) -
         pairs = await side.reads.records(seen, first, len(bodies))
         assert [each.hash + each.body for each in pairs] == bodies[first - 1 :]
     assert (await side.reads.at(seen, 1)).snapshot() == side.table.snapshots[game_id][0]
+
+
+async def test_a_game_whose_state_cannot_be_read_is_folded_from_the_log(side: Side) -> None:
+    await side.table.play(2, 30)
+    await side.projection.level()
+    for game_id, game in side.table.games.items():
+        keys = side.news.keys_of(game_id)
+        await side.redis.set(keys.state(game_id), b"torn")
+        seen = await side.seen(game_id)
+        assert (await side.at_newest(seen)).snapshot() == game.snapshot()
+        if game.ended is None:
+            await side.table.step(game_id)
+            assert (await side.at_newest(seen)).snapshot() == game.snapshot()
 
 
 async def test_a_watcher_hears_every_version_once_in_order(side: Side) -> None:

@@ -21,7 +21,10 @@ from guildhall.rpc.identity import (
     Caller,
     FixedKeys,
     JwksKeys,
+    bots_key,
     existing_key,
+    give_bots_key,
+    given_bots_key,
     key_id,
     mint,
     mint_own,
@@ -104,6 +107,32 @@ async def test_the_halls_own_tokens_and_its_bots_are_signed_by_its_own_key_alone
             await subject(token)
     with pytest.raises(ValueError, match="cannot be a subject"):
         mint(KEY, "guildhall:matchmaking", ("seat",), 60)
+
+
+async def test_the_bots_key_signs_for_bots_and_for_nobody_else() -> None:
+    bots = bots_key(KEY)
+    players = FixedKeys({key_id(OTHER.public_key()): OTHER.public_key()})
+    door = Authenticator(players, KEY.public_key(), bots.public_key())
+
+    async def subject(token: str) -> str:
+        return (await door.caller([("authorization", f"Bearer {token}")])).subject
+
+    assert await subject(mint(bots, "bot/greedy/1", ("play",), 60)) == "bot/greedy/1"
+    assert await subject(mint(KEY, "bot/greedy/1", ("play",), 60)) == "bot/greedy/1"
+    for token in (mint(bots, "alice", ("play", "operate"), 60), mint_own(bots, "guildhall:matchmaking", ("seat",), 60)):
+        with pytest.raises(Failure, match="INVALID_TOKEN"):
+            await subject(token)
+    assert key_id(bots_key(OTHER).public_key()) != key_id(bots.public_key()) != key_id(KEY.public_key())
+
+
+def test_the_bots_key_is_given_in_a_file_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        given_bots_key(tmp_path)
+    own = own_key(tmp_path)
+    for _ in range(2):
+        path = give_bots_key(own, tmp_path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert key_id(given_bots_key(tmp_path).public_key()) == key_id(bots_key(own).public_key())
 
 
 async def test_a_known_token_still_expires() -> None:

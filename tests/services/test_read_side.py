@@ -17,8 +17,10 @@ from guildhall.host.hall import Hall
 from guildhall.readmodel import records
 from guildhall.readmodel.child import DUMP
 from guildhall.readmodel.records import Progress
+from guildhall.rpc.errors import error_info
 from guildhall.telemetry.metrics import REGISTRY
-from services.projection import partition
+from services.projection import service
+from services.views import live_games
 from services.views.watch import WatchLimits
 from tests.kernel.tiny.build import structs as t
 from tests.services.hall import Client, failure, followed, hall, table
@@ -90,6 +92,33 @@ async def test_play_goes_on_without_redis_and_views_come_back(tmp_path: Path) ->
         assert await seen.play(Random(2)) > last
 
 
+async def test_streams_that_are_cut_off_from_redis_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A heartbeat must not say that all is well where nobody can know."""
+    monkeypatch.setattr(live_games, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(live_games, "CUT_OFF_SECONDS", 3.0)
+    limits = WatchLimits(heartbeat_seconds=0.1)
+    async with hall(tmp_path, watching=limits) as running, table(running) as game:
+        child = beside(running).child
+        assert child is not None
+        version = await game.play(Random(1), 5)
+        watching = game.clients[1].watch(game.game_id, events=True, after=version, timeout=60.0)
+        for _ in range(40):
+            assert (await watching.read()).version == version
+        await child.stop()
+        with pytest.raises(grpc.aio.AioRpcError) as ended:
+            while True:
+                assert (await watching.read()).version == version
+        info = error_info(ended.value)
+        assert info is not None and ended.value.code() is CODE.UNAVAILABLE
+        assert (info.reason, info.metadata["after_version"]) == ("READ_MODELS_UNAVAILABLE", str(version))
+        refused = await failure(game.clients[0].view(game.game_id))
+        assert refused[:2] == ("READ_MODELS_UNAVAILABLE", CODE.UNAVAILABLE)
+        await child.start()
+        assert (await until_shown(game.clients[0], game.game_id)).game.version == version
+        again = game.clients[1].watch(game.game_id, events=True, after=version, timeout=60.0)
+        assert (await again.read()).version == version
+
+
 async def test_redis_that_is_killed_is_started_again(tmp_path: Path) -> None:
     """What it has not stored is built from the log once more."""
     async with hall(tmp_path) as running, table(running) as game:
@@ -109,12 +138,14 @@ async def test_redis_that_is_killed_is_started_again(tmp_path: Path) -> None:
 
 
 async def test_a_projection_that_ends_begins_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a fault outside of what each partition waits out for itself."""
     monkeypatch.setattr(read_side, "_PROJECT_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(service, "_MEASURE_SECONDS", 0.05)
     async with hall(tmp_path) as running, table(running) as game:
         await game.clients[0].view(game.game_id)
         first = beside(running).projection
         with monkeypatch.context() as broken:
-            broken.setattr(partition, "load", _broken)
+            broken.setattr(service, "lag", _broken)
             last = await game.step(Random(9))
             async with asyncio.timeout(20.0):
                 while beside(running).projection is first:

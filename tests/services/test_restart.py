@@ -12,12 +12,12 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from guildhall.host.hall import LOG_FILE, Hall
-from guildhall.host.partition import Upkeep
+from guildhall.host.partition import Partition, Upkeep
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.v1.structs import Undo
 from guildhall.kernel.verify import verify
-from guildhall.log.errors import LogUnreadable
-from guildhall.log.snapshots import Marker, decode_marker, encode
+from guildhall.log.errors import LogUnavailable, LogUnreadable
+from guildhall.log.snapshots import Marker, decode_checkpoint, decode_marker, encode
 from guildhall.rpc.server import PortTaken
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
@@ -31,6 +31,12 @@ ALWAYS = Upkeep(every_seconds=0.02, park_after_seconds=0.0)
 
 def clients(port: int, data: Path) -> list[Client]:
     return [Client(port, data, subject, ALL_SCOPES) for subject in SEATS]
+
+
+def stored(log: sqlite3.Connection, kind: str) -> list[bytes]:
+    """The values of one of the topics beside the events."""
+    rows = log.execute("SELECT value FROM compacted WHERE topic = ?", (f"guildhall.tiny.{kind}",))
+    return [value for [value] in rows]
 
 
 async def everything(table_: Table) -> list[Any]:
@@ -71,7 +77,9 @@ async def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
             if not games:
                 games = [await callers[0].create() for _ in range(4)]
             playing = [asyncio.create_task(play(Table(callers, game_id), round_)) for game_id in games]
-            await asyncio.sleep(random.uniform(0.1, 0.3))
+            enough = len(acknowledged) + random.randrange(1, 30)
+            while len(acknowledged) < enough and not all(task.done() for task in playing):
+                await asyncio.sleep(0.001)
             assert await process.end(signal.SIGKILL) == -signal.SIGKILL
             for outcome in await asyncio.gather(*playing, return_exceptions=True):
                 assert outcome is None or isinstance(outcome, grpc.aio.AioRpcError)
@@ -236,6 +244,39 @@ async def test_a_marker_whose_game_cannot_be_read_is_made_up_for(
     assert "stored state unreadable" in capsys.readouterr().out
 
 
+async def test_markers_that_were_lost_are_made_up_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A checkpoint counts them. Else a game that is over would be unknown, and its creation could be accepted again."""
+    async with hall(tmp_path) as running, table(running) as game:
+        await game.play(Random(29))
+        told, game_id = await everything(game), game.game_id
+    for _ in range(2):  # and they are written again
+        forget_stored(tmp_path, "markers")
+        async with hall(tmp_path) as running, table(running) as game:
+            game.game_id = game_id
+            assert await everything(game) == told
+        assert "markers are missing" in capsys.readouterr().out
+    async with hall(tmp_path) as running:
+        assert game_id not in running.hosts["tiny"].partition(game_id).hosted
+    assert "markers are missing" not in capsys.readouterr().out
+
+
+async def test_states_are_stored_again_after_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_states = Partition.store_states
+    faults = [ValueError("one"), LogUnavailable("two")]
+
+    async def faulty(self: Partition, *, all_of_them: bool) -> None:
+        if faults:
+            raise faults.pop()
+        await store_states(self, all_of_them=all_of_them)
+
+    monkeypatch.setattr(Partition, "store_states", faulty)
+    async with hall(tmp_path, upkeep=ALWAYS) as running, table(running) as game:
+        await game.play(Random(31))
+        partition = running.hosts["tiny"].partition(game.game_id)
+        while game.game_id in partition.hosted or faults:
+            await asyncio.sleep(0.01)
+
+
 async def test_two_halls_on_one_directory(tmp_path: Path) -> None:
     """The newer one takes over; the older one stands down, and passes commands on. Both show the games."""
     async with hall(tmp_path) as older, table(older) as game:
@@ -364,6 +405,13 @@ async def test_a_damaged_record_stops_its_game_alone(tmp_path: Path) -> None:
             assert (await failure(call))[:2] == ("GAME_QUARANTINED", CODE.DATA_LOSS)
         await whole.play(Random(19))
         await running.stop()
+    with sqlite3.connect(tmp_path / LOG_FILE) as log:
+        [first] = log.execute('SELECT min("offset") FROM records WHERE key = ?', (ids[0],)).fetchone()
+        values = [decode_checkpoint(value) for value in stored(log, "checkpoints")]
+    log.close()
+    # It has no stored state, so the next start must know where it begins.
+    begins = {game: position for value in values for game, position in value.begins.items()}
+    assert begins.keys() == {ids[0]} and begins[ids[0]].next_offset == first
     async with hall(tmp_path) as running, table(running) as broken:  # and it stays so over the next start
         assert (await failure(broken.clients[0].view(ids[0])))[0] == "GAME_QUARANTINED"
 

@@ -11,7 +11,9 @@ import pytest
 
 from guildhall.host.hall import Hall
 from guildhall.kernel.v1.structs import Undo, Undone
+from guildhall.rpc import stalls
 from guildhall.rpc.errors import error_info
+from guildhall.telemetry import metrics
 from services.views.watch import WatchLimits
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES
@@ -177,6 +179,39 @@ async def test_a_slow_watcher_is_dropped_with_a_hint(tmp_path: Path) -> None:
         again.cancel()
         assert (await bob.view(game.game_id)).game.version == version
         await slow.channel.close()
+
+
+@pytest.mark.parametrize("why", ["SLOW_WATCHER", "TOKEN_EXPIRED"])
+async def test_a_stream_that_nobody_reads_ends_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    """It waits for its client, and the client for nothing: it may not keep its place for that."""
+    monkeypatch.setattr(stalls, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(stalls, "STALLED_SECONDS", 1.0 if why == "SLOW_WATCHER" else 3600.0)
+    async with hall(tmp_path, watching=WatchLimits(queue=4)) as running, table(running) as game:
+        open_streams = metrics.STREAMS.labels("guildhall.tiny.v1.ViewService/WatchView")._value
+        ttl = 3600.0 if why == "SLOW_WATCHER" else 5.0
+        idle = Client(running.port, tmp_path, "carol", options=SMALL_BUFFERS, ttl=ttl)
+        call = idle.watch(game.game_id, timeout=None)
+        assert (await call.read()).version == 1
+        watchers = (await followed(running, game.game_id)).watchers
+        version = 1
+        while watchers:
+            assert version < 20_000, "nobody dropped the watcher"
+            version = await game.clients[0].submit(game.game_id, "1.0", t.Bid(version % 3))
+        async with asyncio.timeout(60.0):
+            while open_streams.get():
+                await asyncio.sleep(0.02)
+        # Whoever reads on after all is told.
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            while await call.read() is not grpc.aio.EOF:
+                pass
+        info = error_info(caught.value)
+        assert info is not None and info.reason == why
+        reading = game.clients[1].watch(game.game_id)
+        assert (await reading.read()).version == version
+        reading.cancel()
+        await idle.channel.close()
 
 
 async def drain(call: Any) -> None:

@@ -15,6 +15,9 @@ from guildhall.kernel.verify import verify
 from guildhall.kernel.wire import WireError
 from tests.suites.subject import Move, Subject, begin, everything_listed, make, pick
 
+VERIFIED = 0.2
+"""Share of games whose luck is checked at the end, which folds them once more."""
+
 
 def play_and_check(subject: Subject, random: Random, thoroughness: float = 0.05, creation: Any = None) -> Game:
     """Play one random game; check each version lightly, and a share of `thoroughness` of them in full."""
@@ -38,7 +41,8 @@ def play_and_check(subject: Subject, random: Random, thoroughness: float = 0.05,
     assert shadow.state_bytes() == game.state_bytes()
     assert shadow.snapshot() == game.snapshot()
     assert sorted(game.ended.ranks)[0] == 1
-    assert verify(rules, records).game.hash == game.hash
+    if random.random() < VERIFIED:
+        assert verify(rules, records).game.hash == game.hash
     for seat in range(game.seats):
         assert game.legal(seat).commands == []
     return game

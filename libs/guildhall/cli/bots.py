@@ -18,7 +18,8 @@ from guildhall.cli.client import DEFAULT_SERVER, Client
 from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.problems import Problem
 from guildhall.cli.token import DEFAULT_DATA
-from guildhall.cli.tokens import dev_token
+from guildhall.cli.tokens import bot_token
+from guildhall.rpc.identity import existing_key, give_bots_key
 from guildhall.telemetry import logs
 from services.bots.player import play as play_game
 from services.bots.resident import reside
@@ -35,7 +36,7 @@ def serve_bots(
         list[str] | None, typer.Option(help="Game to play, such as arcane-alley; may be given again. Default: all.")
     ] = None,
     server: Annotated[str, typer.Option(help="Where the hall listens, host:port.")] = DEFAULT_SERVER,
-    data: Annotated[Path, typer.Option(help="Directory of the hall's key: it signs the bots' tokens.")] = DEFAULT_DATA,
+    data: Annotated[Path, typer.Option(help="Directory with the bots' key (guildhall bots-key).")] = DEFAULT_DATA,
     child_of: Annotated[int | None, typer.Option(help="End with the process of that id.", hidden=True)] = None,
 ) -> None:
     """Play the seats that matchmaking gives to bots, until ended; one such process for a hall is enough."""
@@ -52,6 +53,20 @@ def serve_bots(
         raise typer.Exit(130) from None
 
 
+def write_bots_key(
+    data: Annotated[Path, typer.Option(help="Directory of the hall's key.")] = DEFAULT_DATA,
+    to: Annotated[Path | None, typer.Option(help="Directory to write bots.key into. Default: the same.")] = None,
+) -> None:
+    """Write the key of the hall's bots, for `serve bots`: it signs for the bots, and for nobody else."""
+    try:
+        directory = to or data
+        directory.mkdir(parents=True, exist_ok=True)
+        typer.echo(f"Written: {give_bots_key(existing_key(data), directory)}")
+    except (ValueError, OSError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+
+
 async def _serve(games: Sequence[str], server: str, data: Path) -> None:
     task = asyncio.current_task()
     assert task is not None
@@ -62,20 +77,25 @@ async def _serve(games: Sequence[str], server: str, data: Path) -> None:
                 for strength in faces.strengths(game):
                     for number in range(1, max(faces.rules(game).seats)):
                         subject = f"{faces.BOT}/{strength}/{number}"
-                        dev_token(data, subject, ["play"])  # a Problem now rather than again and again
+                        bot_token(data, subject)  # a Problem now rather than again and again
                         group.create_task(_reside(game, strength, subject, server, data))
             typer.echo(f"Guildhall's bots play at {server}: {', '.join(games)}")
 
 
 async def _reside(game: str, strength: str, subject: str, server: str, data: Path) -> None:
     # A token lasts for a day; whoever begins again has a new one.
+    places: dict[str, str] = {}
+
     async def unfinished() -> AsyncIterator[Sequence[str]]:
-        async with Matchmaker(game, server, dev_token(data, subject, ["play"]), PATIENCE_SECONDS) as matchmaker:
+        async with Matchmaker(game, server, bot_token(data, subject), PATIENCE_SECONDS) as matchmaker:
             async for state in matchmaker.states():
-                yield [seat.game_id for seat in state.games]
+                places.clear()
+                places.update({seat.game_id: seat.address for seat in state.games})
+                yield list(places)
 
     async def play(game_id: str) -> None:
-        async with Client(game, server, dev_token(data, subject, ["play"]), PATIENCE_SECONDS) as client:
+        where = places.get(game_id) or server
+        async with Client(game, where, bot_token(data, subject), PATIENCE_SECONDS) as client:
             pack = await faces.pack_of(client, await client.view(game_id))
             await play_game(client, game_id, faces.chooser(game, strength, pack))
 
@@ -89,7 +109,7 @@ class BotsChild:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, server: str, data: Path) -> None:
-        """Begin to play there."""
+        """Begin to play there, with the bots' key that lies in `data`."""
         words = [sys.executable, "-c", "from guildhall.cli.main import main; main()"]
         self._process = subprocess.Popen(
             [*words, "serve", "bots", "--server", server, "--data", str(data), "--child-of", str(os.getpid())],

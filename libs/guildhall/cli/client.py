@@ -37,6 +37,9 @@ _OPTIONS = [
 ]
 
 
+_SERVED_APART = "Where each service has processes of its own, a gateway before them takes all requests: is it there?"
+
+
 class HallError(Exception):
     """A request that the hall did not answer: its stable reason, the gRPC code, and a sentence.
 
@@ -89,6 +92,14 @@ class Tries:
         self._pause = min(2 * self._pause, LAST_PAUSE)
 
 
+def _unanswered(error: grpc.aio.AioRpcError) -> bool:
+    """Whether the hall did not answer, or says itself that it does not know. CANCELLED without a word of the hall's is
+    gRPC's own: the connection went away under the call.
+    """
+    code = error.code()
+    return code is grpc.StatusCode.UNAVAILABLE or (code is grpc.StatusCode.CANCELLED and error_info(error) is None)
+
+
 class Client:
     """One subject's connection to the services of one game. Close it when done."""
 
@@ -139,7 +150,8 @@ class Client:
     async def call(self, service: str, method: str, **fields: Any) -> Any:
         """Ask a method with the fields of its request; the response. Raises HallError.
 
-        UNAVAILABLE (outcome unknown) is tried again with the same bytes, so with the same command_id.
+        UNAVAILABLE (outcome unknown), and what gRPC cancelled before it reached the hall, is tried again with the same
+        bytes, so with the same command_id.
         """
         request = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
         stub: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = self._channel.unary_unary(self._path(service, method))
@@ -256,7 +268,7 @@ class Client:
 
     async def _wait(self, tries: "Tries", error: grpc.aio.AioRpcError) -> None:
         """Wait before a request is tried again. Raises HallError where that is no use, or patience is at an end."""
-        if error.code() is not grpc.StatusCode.UNAVAILABLE or tries.over:
+        if not _unanswered(error) or tries.over:
             raise self._failed(error) from None
         if tries.seconds >= WORTH_TELLING and not self._gone:
             self._gone = True
@@ -278,6 +290,8 @@ class Client:
         if info is None:
             if error.code() is grpc.StatusCode.UNAVAILABLE:
                 return NoHall(self.server)
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+                return HallError(error.code().name, error.code(), f"{self.server} does not serve this. {_SERVED_APART}")
             return HallError(error.code().name, error.code(), error.details() or error.code().name)
         message = error.details() or info.reason
         rule = info.metadata.get("rule")

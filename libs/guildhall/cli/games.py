@@ -110,7 +110,7 @@ async def _entries(
 ) -> AsyncIterator[Any]:
     """The entries of a list, page by page. Raises HallError, Problem."""
     async with await all_games(subject, server, data) as client:
-        token = ""
+        token, asked = "", limit
         while limit:
             answer = await client.call("GamesService", method, page_size=min(limit, PAGE), page_token=token, **fields)
             for entry in getattr(answer, part):
@@ -118,6 +118,8 @@ async def _entries(
                 limit -= 1
             token = answer.next_page_token
             if not token:
+                if limit == asked:
+                    typer.echo("There are none.", err=True)
                 return
         typer.echo("There are more: --limit", err=True)
 

@@ -1,52 +1,64 @@
-"""The command `guildhall`: collects its sub-commands, one module each with `register(app)`."""
+"""The command `guildhall`: collects its sub-commands, from modules with `register(app)` each."""
 
 import importlib
-from importlib.util import find_spec
+import os
+import sys
 
 import typer
 
 from guildhall.telemetry import logs
 
-COMMANDS = (
-    "serve",
-    "play",
-    "queue",
-    "table",
-    "leaderboard",
-    "watch",
-    "games",
-    "token",
-    "verify",
-    "export",
-    "game",
-    "owners",
-    "log",
-    "topics",
-    "projection",
-)
-"""Modules of this package, in the order of `guildhall --help`."""
-
-app = typer.Typer(
-    name="guildhall",
-    help="An event-sourced game server for heavy board games.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+COMMANDS = {
+    "serve": "serve",
+    "play": "play",
+    "queue": "queue",
+    "table": "table",
+    "leaderboard": "leaderboard",
+    "watch": "watch",
+    "games": "games",
+    "token": "token",
+    "verify": "verify",
+    "export": "export",
+    "import": "export",
+    "game": "game",
+    "drain": "game",
+    "owners": "owners",
+    "log": "log",
+    "topics": "topics",
+    "projection": "projection",
+}
+"""The module of this package that has a command, in the order of `guildhall --help`."""
 
 
-@app.callback()
-def configure() -> None:
-    """An event-sourced game server for heavy board games."""
+def command_line(command: str = "") -> typer.Typer:
+    """The whole command line; of a known command only the module that has it, since all together take three times as
+    long to load as most of them alone.
+    """
+    app = typer.Typer(
+        name="guildhall",
+        help="An event-sourced game server for heavy board games.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_configure)
+    for module in [COMMANDS[command]] if command in COMMANDS else dict.fromkeys(COMMANDS.values()):
+        importlib.import_module(f"guildhall.cli.{module}").register(app)
+    return app
+
+
+def _configure() -> None:
     # Standard output is for what was asked for.
     logs.configure("console")
 
 
-for name in COMMANDS:
-    if find_spec(f"guildhall.cli.{name}") is not None:
-        importlib.import_module(f"guildhall.cli.{name}").register(app)
-
-
 def main() -> None:
     """Entry point of the command `guildhall`."""
-    app()
+    # Looked at when gRPC is imported, so before that; else it tells whoever starts a hall that it has threads.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    from guildhall.cli.problems import Problem
+
+    try:
+        command_line("".join(sys.argv[1:2]))()
+    except Problem as problem:
+        sys.exit(str(problem))

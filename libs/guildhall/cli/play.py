@@ -20,7 +20,7 @@ from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name, dev_token
 from guildhall.kernel.v1.structs import Undo
-from guildhall.matchmaking.v1.structs import GameTerms, Seating
+from guildhall.matchmaking.v1.structs import GameSeat, GameTerms, Seating
 from services.bots.player import play as play_bot
 
 SEED_BYTES = 32
@@ -120,18 +120,18 @@ async def _play(
     client = Client(game, server, "")
     await client.ready()
     await client.close()
+    seats = faces.rules(game).seats
+    count = players if players is not None else min(max(3, seats[0]), seats[-1])
+    if resume is None and not wanted["seed"]:
+        async with Matchmaker(game, server, dev_token(data, me, scopes), patience, console.print) as matchmaker:
+            seat = await _at_table(matchmaker, count, bots, wanted["options"], wanted["rulings"])
+        resume, server = seat.game_id, seat.address or server
     async with Client(game, server, dev_token(data, me, scopes), patience, console.print) as client:
         if resume is None:
-            seats = faces.rules(game).seats
-            count = players if players is not None else min(max(3, seats[0]), seats[-1])
-            if wanted["seed"]:
-                # Whose luck is known is nobody else's game: no table takes it, so its bots are this process's.
-                names = [name for name in BOT_NAMES if name != me]
-                others = [f"{BOT}/{bots}/{names[n % len(names)]}" for n in range(count - 1)]
-                game_id = await client.create(subjects=(me, *others), **wanted)
-            else:
-                async with Matchmaker(game, server, dev_token(data, me, scopes), patience, console.print) as matchmaker:
-                    game_id = await _at_table(matchmaker, count, bots, wanted["options"], wanted["rulings"])
+            # Whose luck is known is nobody else's game: no table takes it, so its bots are this process's.
+            names = [name for name in BOT_NAMES if name != me]
+            others = [f"{BOT}/{bots}/{names[n % len(names)]}" for n in range(count - 1)]
+            game_id = await client.create(subjects=(me, *others), **wanted)
         else:
             game_id = resume
         view = await client.view(game_id)
@@ -161,8 +161,8 @@ async def _play(
                     task.cancel()
 
 
-async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Settings, rulings: Settings) -> str:
-    """The id of a game that is made at a private table, with bots on all other seats. Raises HallError."""
+async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Settings, rulings: Settings) -> GameSeat:
+    """A seat in a game that is made at a private table, with bots on all other seats. Raises HallError."""
     known = [seat.game_id for seat in (await matchmaker.state()).games]
     await matchmaker.ask(
         "CreateTable",
@@ -176,7 +176,7 @@ async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Set
         for _ in range(seats - 1):
             await matchmaker.ask("AddBot", strength=str(bots))
         await matchmaker.ask("StartTable")
-        return (await matchmaker.new_game(known)).game_id
+        return await matchmaker.new_game(known)
     except BaseException:
         with contextlib.suppress(HallError):
             await matchmaker.ask("LeaveTable")

@@ -100,5 +100,6 @@ async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
 def tell_game(game: str, seat: GameSeat, me: str, server: str, data: Path) -> None:
     """Say which game it is, and how to play it."""
     others = ", ".join(faces.shown(subject) for subject in seat.subjects if subject != me)
-    back = typed("play", game.replace("_", "-"), "--resume", seat.game_id, server=server, data=data, name=me)
+    where = seat.address or server
+    back = typed("play", game.replace("_", "-"), "--resume", seat.game_id, server=where, data=data, name=me)
     typer.echo(f"Game {seat.game_id}: you have seat {seat.seat}; with {others}. Play it:\n{back}")

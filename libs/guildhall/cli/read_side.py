@@ -20,9 +20,9 @@ from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.port import Log
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.connection import open_redis
+from guildhall.rpc.pages import hall_key
 from guildhall.telemetry import logs
 from services.projection.service import Projection
-from services.views.page_tokens import hall_key
 from services.views.service import Views, add_services
 from services.views.watch import WatchLimits
 
@@ -122,7 +122,7 @@ class ProjectionProcess:
         self.port = door.bind()
         log = self._log = config.open_log()
         self._redis = open_redis(config.redis)
-        projection = self._projection = Projection(config.games, log, self._redis, config.pools)
+        projection = self._projection = Projection(config.games, log, self._redis, pools=config.pools)
         await door.server.start(not_ready=[""])
         await until_reached(projection.start)
         self._watching = [asyncio.create_task(self._tell_ready()), asyncio.create_task(self._tell_failed())]
@@ -190,7 +190,7 @@ class OneMachine:
         await self.child.start()
         # Two: however much is asked of the views, the projection goes on.
         for_projection, for_views = self._clients = [open_redis(self.child.url) for _ in range(2)]
-        self._new_projection = partial(Projection, self._games, log, for_projection, self._pools)
+        self._new_projection = partial(Projection, self._games, log, for_projection, pools=self._pools)
         self.projection = self._new_projection()
         self.views = Views(self._games, for_views, self._watching)
         await self.views.open(log)

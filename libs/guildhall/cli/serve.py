@@ -3,7 +3,8 @@ on Kafka.
 """
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from redis.asyncio import Redis
 
 import services
 from guildhall.cli import faces
-from guildhall.cli.bots import BotsChild, serve_bots
+from guildhall.cli.bots import BotsChild, serve_bots, write_bots_key
 from guildhall.cli.hints import typed
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.read_side import (
@@ -36,7 +37,7 @@ from guildhall.log.errors import LogError
 from guildhall.readmodel.child import NoRedis
 from guildhall.readmodel.connection import open_redis
 from guildhall.readmodel.ratings import MATCHMAKING
-from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, public_keys
+from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, existing_key, give_bots_key, public_keys
 from guildhall.telemetry import logs
 from services.matchmaking.house import HouseRules
 from services.matchmaking.process import Matchmaking
@@ -62,6 +63,7 @@ def register(app: typer.Typer) -> None:
     commands.command(name="matchmaking")(serve_matchmaking)
     commands.command(name="bots")(serve_bots)
     app.add_typer(commands, name="serve")
+    app.command(name="bots-key")(write_bots_key)
 
 
 def games() -> list[Rules]:
@@ -93,6 +95,14 @@ Advertised = Annotated[
         help="host:port at which the hall's other processes reach this one. Default: where it listens.",
     ),
 ]
+Public = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--public",
+        help="Where players connect to play, host:port, as whoever is given a seat is told; GAME=host:port of one game "
+        "alone, and may be given again. Default: where they asked for the seat.",
+    ),
+]
 Bootstrap = Annotated[
     str,
     typer.Option("--kafka", envvar="GUILDHALL_KAFKA_BOOTSTRAP", help="Kafka's address: host:port[,host:port…]."),
@@ -115,6 +125,7 @@ def serve(
     log_format: LogLines = LogFormat.CONSOLE,
     metrics_port: MetricsPort = None,
     keys: KeysFrom = None,
+    public: Public = None,
 ) -> None:
     """Serve every game on one port, its data in one directory; Ctrl-C drains and stops.
 
@@ -122,6 +133,7 @@ def serve(
     """
     _configure_logs(log_format)
     served = games()
+    told = public_places(public, served)
     machine = OneMachine(served, data / REDIS_DIRECTORY, pools=True)
     config = HallConfig(
         data=data,
@@ -131,11 +143,12 @@ def serve(
         metrics_port=metrics_port,
         keys=_keys(keys),
         beside=lambda: machine,
-        housed=matchmaking(served, machine.client),
+        housed=matchmaking(served, told, machine.client, here=address not in ANY_ADDRESS),
     )
     bots = BotsChild()
 
     def started(hall: Hall) -> None:
+        give_bots_key(existing_key(data), data)
         reached = "127.0.0.1" if address in ANY_ADDRESS else address
         bots.start(f"{reached}:{hall.port}", data)
         _welcome(hall)
@@ -143,10 +156,36 @@ def serve(
     _run(Hall(config), started, f"on {data}", at_end=bots.stop)
 
 
-def matchmaking(games: list[Rules], redis: Callable[[], Redis]) -> Callable[[Foundation], Housed]:
-    """Matchmaking of these games, with every bot that they have; `redis` connects to the read models."""
-    houses = [HouseRules(rules, faces.strengths(rules.game)) for rules in games]
-    return lambda foundation: Matchmaking(houses, foundation, redis)
+def matchmaking(
+    games: list[Rules], public: Mapping[str, str], redis: Callable[[], Redis], *, here: bool = False
+) -> Callable[[Foundation], Housed]:
+    """Matchmaking of these games, with every bot that they have. `public`: where each is played; of one that is not
+    named, `here`, where this process listens, or wherever a player has asked. `redis` connects to the read models.
+    """
+
+    def housed(foundation: Foundation) -> Matchmaking:
+        mine = foundation.me.address if here else ""
+        houses = [
+            HouseRules(rules, faces.strengths(rules.game), public=public.get(rules.game, mine)) for rules in games
+        ]
+        return Matchmaking(houses, foundation, redis)
+
+    return housed
+
+
+def public_places(told: Sequence[str] | None, games: Sequence[Rules]) -> dict[str, str]:
+    """Where each game is played, as `--public` said: one address for all, or for a game. Raises typer.BadParameter."""
+    names = [rules.game for rules in games]
+    places: dict[str, str] = {}
+    for word in told or ():
+        game, _, address = word.rpartition("=")
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise typer.BadParameter(f"{word!r} is not host:port, nor GAME=host:port", param_hint="--public")
+        if game and faces.game_name(game) not in names:
+            raise typer.BadParameter(f"{game} is not served here", param_hint="--public")
+        places |= {faces.game_name(game): address} if game else {name: address for name in names if name not in places}
+    return places
 
 
 def serve_rules(
@@ -168,21 +207,9 @@ def serve_rules(
     The topics must be there (guildhall topics apply); for development, on one broker, they are made.
     """
     _configure_logs(log_format)
-    _check_advertised(advertise, address)
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
-    config = HallConfig(
-        data=data,
-        games=_named(game),
-        address=address,
-        port=port,
-        advertise=advertise,
-        metrics_port=metrics_port,
-        keys=_keys(keys),
-        open_log=lambda file: there.open(file.parent, make_topics=single_broker_not_durable),
-        join=group,
-        one_of_several=True,
-    )
-    _run(Hall(config), _tell_of_rules, f"on Kafka at {kafka}")
+    config = _one_of_several(there, data, address, port, advertise, metrics_port, keys)
+    _run(Hall(replace(config, games=_named(game))), _tell_of_rules, f"on Kafka at {kafka}")
 
 
 def serve_projection(
@@ -267,16 +294,35 @@ def serve_matchmaking(
     kafka_config: KafkaConfig = None,
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
+    public: Public = None,
 ) -> None:
     """Serve the matchmaking of games on Kafka, as one of any number of processes; SIGTERM drains it.
 
     Ratings are read from the models in Redis that serve projection --game matchmaking keeps.
     """
     _configure_logs(log_format)
-    _check_advertised(advertise, address)
     _check_redis(redis)
+    served = _named(game)
+    told = public_places(public, served)
     there = OnKafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
-    config = HallConfig(
+    config = _one_of_several(there, data, address, port, advertise, metrics_port, keys)
+    housed = matchmaking(served, told, partial(open_redis, redis))
+    _run(Hall(replace(config, housed=housed)), _tell_of_matchmaking, f"on Kafka at {kafka}")
+
+
+def _one_of_several(
+    there: OnKafka,
+    data: Path,
+    address: str,
+    port: int,
+    advertise: str | None,
+    metrics_port: int | None,
+    keys: str | None,
+) -> HallConfig:
+    """A hall's process on Kafka that shares its partitions with others; what it serves is still to be said."""
+    if advertise is None and address in ANY_ADDRESS:
+        raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
+    return HallConfig(
         data=data,
         games=[],
         address=address,
@@ -284,12 +330,10 @@ def serve_matchmaking(
         advertise=advertise,
         metrics_port=metrics_port,
         keys=_keys(keys),
-        open_log=lambda file: there.open(file.parent, make_topics=single_broker_not_durable),
+        open_log=lambda file: there.open(file.parent, make_topics=there.single_broker_not_durable),
         join=group,
         one_of_several=True,
-        housed=matchmaking(_named(game), partial(open_redis, redis)),
     )
-    _run(Hall(config), _tell_of_matchmaking, f"on Kafka at {kafka}")
 
 
 def _check_redis(redis: str) -> None:
@@ -297,11 +341,6 @@ def _check_redis(redis: str) -> None:
         open_redis(redis)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--redis") from None
-
-
-def _check_advertised(advertise: str | None, address: str) -> None:
-    if advertise is None and address in ANY_ADDRESS:
-        raise typer.BadParameter(f"others cannot reach {address}: say at which address", param_hint="--advertise")
 
 
 def _configure_logs(log_format: LogFormat) -> None:

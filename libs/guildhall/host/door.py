@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from guildhall.rpc.identity import Authenticator, FixedKeys, Keys, key_id, own_key
+from guildhall.rpc.identity import Authenticator, FixedKeys, Keys, bots_key, key_id, own_key
 from guildhall.rpc.limits import Limits, Meter
 from guildhall.rpc.server import Gate, Server
 from guildhall.telemetry import metrics
@@ -34,7 +34,8 @@ class Door:
         self.key_id = key_id(self.key.public_key())
         self.meter = Meter(config.limits)
         keys = config.keys or FixedKeys({self.key_id: self.key.public_key()})
-        self.gate = Gate(Authenticator(keys, self.key.public_key()), self.meter)
+        bots = bots_key(self.key).public_key()
+        self.gate = Gate(Authenticator(keys, self.key.public_key(), bots), self.meter)
         self.server = Server()
         if config.metrics_port is not None:
             metrics.serve(config.metrics_port, config.address)

@@ -37,7 +37,7 @@ LOG_FILE = "log.sqlite"
 
 REACH_AGAIN_SECONDS = 1.0
 
-HAND_OVER_SECONDS = 0.5
+HAND_OVER_SECONDS = 0.7
 """How long one of several processes serves on when it is to exit, until others have claimed what it served."""
 
 T = TypeVar("T")
@@ -132,7 +132,7 @@ class HallConfig(DoorConfig):
     beside: Callable[[], Beside] | None = None
     """What runs in the same process."""
     upkeep: Upkeep = field(default_factory=Upkeep)
-    store_seconds: float = 0.25
+    store_seconds: float = 0.2
     """How long one of several processes, when it is to exit, stores states of what nobody has claimed: others wait for
     what it leaves, so a drain is to take less than a second.
     """

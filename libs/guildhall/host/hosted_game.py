@@ -16,7 +16,7 @@ from guildhall.kernel.game import Game, Kept
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
-from guildhall.log.port import Appended, Doubt, Entry, TooLarge
+from guildhall.log.port import Appended, Doubt, Entry, Position, TooLarge
 from guildhall.log.writer import Outcome, RuledOut, Writer
 from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs, metrics
@@ -44,11 +44,23 @@ or Failure, with nothing changed.
 """
 
 
+class Measures:
+    """Of one kind of game, looked up once."""
+
+    def __init__(self, game: str) -> None:
+        self.decide_seconds = metrics.DECIDE_SECONDS.labels(game)
+        self.append_seconds = metrics.APPEND_SECONDS.labels(game)
+        self.folded = metrics.FOLDED.labels(game)
+
+
 class Owner(Protocol):
     """What a game needs of its partition."""
 
     @property
     def rules(self) -> Rules: ...
+
+    @property
+    def measures(self) -> Measures: ...
 
     @property
     def schema(self) -> str: ...
@@ -89,6 +101,7 @@ class HostedGame:
         "_parked",
         "_turn",
         "_waiting",
+        "began",
         "broken",
         "damaged",
         "failed_timeouts",
@@ -108,6 +121,8 @@ class HostedGame:
         self.game_id = game_id
         self.offsets: array[int] = array("q")
         """Offset of each version's record, from version 1; of one that could not be folded its complement, ~offset."""
+        self.began: Position | None = None
+        """The position of its first record, until a snapshot is stored."""
         self.version_waits: list[tuple[int, asyncio.Future[None]]] = []
         self.damaged = ""
         """Why the game's next record is not known; "" where nothing is damaged."""
@@ -303,7 +318,7 @@ class HostedGame:
             return result
         if not isinstance(result, Decided):
             self._game, result = result
-        metrics.DECIDE_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - began)
+        self.owner.measures.decide_seconds.observe(time.perf_counter() - began)
         return self._send(result, kept, repair)
 
     # --- the log
@@ -324,6 +339,8 @@ class HostedGame:
 
     def told(self, offset: int, entry: Entry) -> None:
         """An effective record of this game, in log order."""
+        if not self.offsets:
+            self.began = Position(offset, entry.claim)
         in_flight = self._in_flight
         if in_flight is not None:
             if in_flight.decided.hash == entry.hash:
@@ -338,7 +355,7 @@ class HostedGame:
             else:
                 self._roll_back()
         self.folds += 1
-        metrics.FOLDED.labels(self.owner.rules.game).inc()
+        self.owner.measures.folded.inc()
         before = self.broken
         try:
             self._game, _ = follow(self.owner.rules, self.game, entry.seq, entry.body, entry.hash)
@@ -377,7 +394,7 @@ class HostedGame:
         if not in_flight.answer.done():
             in_flight.answer.set_result(outcome)
         if isinstance(outcome, Appended):
-            metrics.APPEND_SECONDS.labels(self.owner.rules.game).observe(time.perf_counter() - in_flight.began)
+            self.owner.measures.append_seconds.observe(time.perf_counter() - in_flight.began)
             # Next: whoever sent the command has its answer before the watchers are served.
             asyncio.get_running_loop().call_soon(self._acknowledged, in_flight)
         else:

@@ -16,7 +16,7 @@ import msgspec
 from guildhall.host import clock, snapshots
 from guildhall.host.failures import log_failed, quarantined
 from guildhall.host.history import History
-from guildhall.host.hosted_game import HostedGame
+from guildhall.host.hosted_game import HostedGame, Measures
 from guildhall.host.owners import place
 from guildhall.kernel.decide import Decided
 from guildhall.kernel.fold import Unfoldable
@@ -82,6 +82,7 @@ class Partition:
         self._limits, self._rng = limits, rng
         self._claimed = claimed
         self.rules = rules
+        self.measures = Measures(rules.game)
         self.schema = snapshots.schema_of(rules)
         self.number = number
         self.store = store
@@ -376,6 +377,8 @@ class Partition:
                     await self.store_states(all_of_them=False)
             except LogError as error:
                 _log.warning("states not stored", game=self.rules.game, partition=self.number, why=str(error))
+            except Exception as error:  # a fault of ours: it must be told, and must not end the upkeep
+                _log.error("states not stored", game=self.rules.game, partition=self.number, exc_info=error)
 
     async def store_states(self, *, all_of_them: bool) -> None:
         """Store the changed games' states, then a checkpoint; finished games leave memory for their markers, and idle
@@ -385,8 +388,8 @@ class Partition:
             await asyncio.gather(*(self._store(hosted) for hosted in some))
             for hosted in some:
                 await self._rest(hosted, all_of_them)
-        seqs = {name: seq for name in self.hosted if (seq := self.writer.last_seq(name))}
-        checkpoint = Checkpoint(self.writer.position, seqs, self.writer.damaged())
+        begins = {name: hosted.began for name, hosted in self.hosted.items() if hosted.began is not None}
+        checkpoint = self.writer.checkpoint(self.hosted, begins)
         # A game may leave memory for its marker without a new record: then too the next start need not load it.
         if checkpoint != self._stored:
             await self.store.checkpoints.put(self.number, checkpoint_key(self.number), encode(checkpoint))
@@ -409,6 +412,7 @@ class Partition:
         value = encode(Snapshot(version, self.writer.position, state))
         await self.store.snapshots.put(self.number, snapshot_key(hosted.game_id, self.schema), value)
         hosted.kept_version = version
+        hosted.began = None
 
     async def _rest(self, hosted: HostedGame, all_of_them: bool) -> None:
         """Let a game that nobody needs now leave memory, or lie there as bytes."""

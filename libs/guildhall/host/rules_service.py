@@ -4,9 +4,9 @@ import asyncio
 import hashlib
 import re
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -40,8 +40,6 @@ from guildhall.rpc.server import Context
 from guildhall.telemetry import metrics
 
 _DECISION_ID = re.compile(r"[1-9][0-9]{0,18}\.(0|[1-9][0-9]{0,2})")
-
-T = TypeVar("T")
 
 
 class RulesService:
@@ -99,7 +97,7 @@ class RulesService:
             return response
         hosted = await partition.find(game_id) or partition.slot(game_id)
         try:
-            version = await self._outcome(hosted.act(attempt))
+            version = await hosted.act(attempt)
         finally:
             partition.drop_empty(hosted)
         response = self._wire.encode_CreateGameResponse(self._wire.CreateGameResponse(game_id, version))
@@ -165,10 +163,14 @@ class RulesService:
 
     async def _played(self, asked: Any, caller: Caller) -> int:
         try:
-            return await self._submit(asked, caller, validate_only=False)
+            # A unary request is bounded by the server.
+            async with asyncio.timeout(LONGEST_WAIT):
+                return await self._submit(asked, caller, validate_only=False)
         except Elsewhere as elsewhere:
             # In the middle of a stream nobody else can go on with it.
             raise elsewhere.plain() from None
+        except TimeoutError:
+            raise outcome_unknown() from None
 
     async def _submit(self, asked: Any, caller: Caller, *, validate_only: bool) -> int:
         try:
@@ -219,8 +221,8 @@ class RulesService:
 
         if validate_only:
             # A yes adds nothing to the log, by which an owner would find out that it is none.
-            await self._outcome(visible.hosted.confirm())
-        return await self._outcome(visible.hosted.act(attempt))
+            await visible.hosted.confirm()
+        return await visible.hosted.act(attempt)
 
     async def resign_seat(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._check_open()
@@ -238,7 +240,7 @@ class RulesService:
             at_ms = max(clock.now_ms(), game.at_ms)
             return resign(game, seat, subject=caller.subject, command_id=asked.command_id, at_ms=at_ms)
 
-        version = await self._outcome(visible.hosted.act(attempt))
+        version = await visible.hosted.act(attempt)
         response: bytes = self._wire.encode_ResignSeatResponse(self._wire.ResignSeatResponse(version))
         return response
 
@@ -267,13 +269,6 @@ class RulesService:
     def _check_open(self) -> None:
         if self._closing:
             raise shutting_down()
-
-    async def _outcome(self, work: Awaitable[T]) -> T:
-        try:
-            async with asyncio.timeout(LONGEST_WAIT):
-                return await work
-        except TimeoutError:
-            raise outcome_unknown() from None
 
 
 _ENDS_STREAM = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "NOT_OWNER", "SHUTTING_DOWN"}

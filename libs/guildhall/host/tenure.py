@@ -18,6 +18,9 @@ from guildhall.telemetry import logs
 FOLD_AGAIN = BackOff(first_seconds=0.5, last_seconds=30.0)
 """Pauses after a fold or a writer that failed."""
 
+REACH_AGAIN_SECONDS = 2.0
+"""The longest pause after a log that cannot be reached: it is back at any moment, and others wait for that."""
+
 FINISH_SECONDS = 5.0
 """How long what is in flight is waited for when a partition is left to another instance."""
 
@@ -145,7 +148,8 @@ class Tenure(Generic[P]):
                     self._first.set_exception(why)
                     self._first.exception()  # told to whoever waits, if anybody does
                 await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-                pause = min(2 * pause, FOLD_AGAIN.last_seconds)
+                longest = REACH_AGAIN_SECONDS if isinstance(why, LogUnavailable) else FOLD_AGAIN.last_seconds
+                pause = min(2 * pause, longest)
         finally:
             self._over(self)
 

@@ -91,16 +91,18 @@ def leave_hand(hand: list[int], front: int) -> Card:
     if not copies:
         hand.remove(min(hand, key=_unknown_first))
         return front
+    if copies[0] == copies[-1]:  # All are equal, since the hand is sorted: so much is known of each, and stays so.
+        hand.remove(copies[0])
+        return front
     for card in copies:
         hand.remove(card)
-    if len(copies) > 1:
-        flags = sorted(card & FLAGS for card in copies)
-        rest = [front | flag for flag in flags[1:]]
-        for bit in _VIEWER_BITS:
-            for copy in range(sum(1 for card in copies if card & bit) - 1):
-                rest[copy] |= bit
-        hand.extend(rest)
-        hand.sort()
+    flags = sorted(card & FLAGS for card in copies)
+    rest = [front | flag for flag in flags[1:]]
+    for bit in _VIEWER_BITS:
+        for copy in range(sum(1 for card in copies if card & bit) - 1):
+            rest[copy] |= bit
+    hand.extend(rest)
+    hand.sort()
     return front
 
 

@@ -389,7 +389,7 @@ class _Step:
             self._answer(seat, self._default(frame, seat))
             return False
         if frame is self.standing:
-            self._leave_open(seat)
+            self._leave_open(seats)
             return True
         if frame.FORCED:
             commands, families = collect(frame.options(public, seat))
@@ -419,21 +419,25 @@ class _Step:
             frame.all_in(self.table, {seat: decode(frame.answers[seat]) for seat in seats})
             self._queue()
             return False
+        asked = seats if frame.REVISABLE else waiting
+        if frame is self.standing:
+            self._leave_open(asked)
+            return True
         kind = frame.kind(public)
-        for seat in seats if frame.REVISABLE else waiting:
-            if frame is self.standing:
-                self._leave_open(seat)
-            elif not self.game.resigned[seat]:
+        for seat in asked:
+            if not self.game.resigned[seat]:
                 self.listings[seat] = self._list(frame, seat)
                 self._open(seat, kind)
         return True
 
-    def _leave_open(self, seat: int) -> None:
-        """The seat's decision stays as it is, with its id and deadline."""
-        for decision in self.game.open:
-            if decision.seat == seat and not self.game.resigned[seat] and not self._answered_for_good(decision):
+    def _leave_open(self, seats: Sequence[int]) -> None:
+        """The decisions of these seats stay as they are, with their ids and deadlines."""
+        game = self.game
+        for decision in game.open:
+            seat = decision.seat
+            if seat in seats and not game.resigned[seat] and not self._answered_for_good(decision):
                 self.open.append(decision)
-                self.listings[seat] = self.game.legal(seat)
+                self.listings[seat] = game.legal(seat)
 
     def _answered_for_good(self, decision: OpenDecision) -> bool:
         """Whether a seat has its answer in and so many versions have passed that it can't be revised any more.

@@ -27,6 +27,10 @@ class Limit(Struct, frozen=True):
     values: frozenset[int]
     at_most: int
 
+    def holds(self, values: tuple[int, ...]) -> bool:
+        """Whether so few of the values of all slots are among `self.values`."""
+        return len([value for value in values if value in self.values]) <= self.at_most
+
 
 class Family(Struct, frozen=True):
     """All commands of type `command` whose field `field` has one value per slot such that
@@ -45,12 +49,15 @@ class Family(Struct, frozen=True):
         if type(command) is not self.command:
             return False
         values: tuple[int, ...] = getattr(command, self.field)
-        return (
-            len(values) == len(self.slots)
-            and all(value in slot.domain for value, slot in zip(values, self.slots, strict=True))
-            and self.min <= sum(1 for value in values if value) <= self.max
-            and all(_within(values, limit) for limit in self.limits)
-        )
+        slots = self.slots
+        if len(values) != len(slots):
+            return False
+        for value, slot in zip(values, slots, strict=True):
+            if value not in slot.domain:
+                return False
+        if not self.min <= len(values) - values.count(0) <= self.max:
+            return False
+        return all(limit.holds(values) for limit in self.limits)
 
     def commands(self) -> Iterator[Any]:
         """Every command of the family, in canonical order; there may be very many."""
@@ -71,7 +78,7 @@ class Family(Struct, frozen=True):
         return not list(islice(self.commands(), 1))
 
     def _choices(self, random: Random | None) -> Iterator[tuple[int, ...]]:
-        slots, most = self.slots, self.max
+        slots, least, most = self.slots, self.min, self.max
         # By slot: how many of the slots from it on can be filled, and how many of them must be.
         can, must = [0], [0]
         for slot in reversed(slots):
@@ -97,7 +104,7 @@ class Family(Struct, frozen=True):
             for value in domain:
                 now = filled + (value != 0)
                 limits = limits_of.get(value, ())
-                if now + must[at + 1] > most or now + can[at + 1] < self.min or any(not left[n] for n in limits):
+                if now + must[at + 1] > most or now + can[at + 1] < least or not all(map(left.__getitem__, limits)):
                     continue
                 values[at] = value
                 for number in limits:
@@ -107,10 +114,6 @@ class Family(Struct, frozen=True):
                     left[number] += 1
 
         return fill(0, 0)
-
-
-def _within(values: tuple[int, ...], limit: Limit) -> bool:
-    return sum(1 for value in values if value in limit.values) <= limit.at_most
 
 
 def sent(family: Family, names: Mapping[type[Any], str]) -> kernel_v1.Family:

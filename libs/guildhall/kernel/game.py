@@ -122,6 +122,8 @@ class Game:
         self.listings: dict[int, Listing] = {}
         self.agenda_bytes = b""
         self._agenda: list[Frame] | None = None
+        self.created_bytes = b""
+        """What `created` encodes to, which takes long; empty until a snapshot needs it."""
         self.state = b""
         """State bytes of this version; empty after a fold until `state_bytes` is asked for."""
 
@@ -319,9 +321,10 @@ class Game:
     def snapshot(self) -> bytes:
         """Everything of this game, for `restore`."""
         ended = self.ended
+        self.created_bytes = self.created_bytes or encode_GameCreated(self.created)
         return _ENCODER.encode(
             Snapshot(
-                created=encode_GameCreated(self.created),
+                created=self.created_bytes,
                 state=self.state_bytes(),
                 version=self.version,
                 open=[(d.version, d.seat, d.kind, d.deadline_ms) for d in self.open],
@@ -344,6 +347,7 @@ def restore(rules: Rules, data: bytes) -> Game:
     snapshot = _SNAPSHOT.decode(data)
     created = decode_GameCreated(snapshot.created)
     game = Game(rules, created, None)
+    game.created_bytes = snapshot.created
     game.restore_state(snapshot.state)
     game.version = snapshot.version
     game.open = tuple(OpenDecision(*decision) for decision in snapshot.open)

@@ -6,7 +6,8 @@ group, no committed offsets: claims in the log decide who writes, and readers ke
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -35,6 +36,8 @@ _PAGE = 10_000
 """Records of a compacted topic that are read at once."""
 
 _log = logs.get("log")
+
+T = TypeVar("T")
 
 
 class KafkaLog:
@@ -178,8 +181,14 @@ class KafkaCompacted:
                 del index.offsets[key]
 
     async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
+        return await self._scan(partition, offset, lambda record: record)
+
+    async def scan_as(self, partition: int, make: Callable[[Record], T]) -> Sequence[T]:
+        return await self._scan(partition, 0, make)
+
+    async def _scan(self, partition: int, offset: int, make: Callable[[Record], T]) -> Sequence[T]:
         check_partition(self, partition)
-        newest: dict[str, Record] = {}
+        newest: dict[str, T] = {}
         end = await self._log.ends.end_offset(self.name, partition)
         at_end = offset >= end
         while not at_end:
@@ -188,7 +197,7 @@ class KafkaCompacted:
                 key, value, offset = key_of(message), message.value(), offset_of(message) + 1
                 newest.pop(key, None)
                 if value is not None:
-                    newest[key] = Record(offset - 1, key, value)
+                    newest[key] = make(Record(offset - 1, key, value))
         return list(newest.values())
 
     async def _bring_up_to_date(self, partition: int, index: "_Index") -> None:

@@ -13,7 +13,8 @@ from guildhall.log.kafka_client import Connection, kafka_error
 from guildhall.log.port import Appended, AppendOutcome, Doubt, TooLarge
 from guildhall.telemetry import logs
 
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.05
+"""How soon it is noticed that the producer is to end."""
 _FLUSH_SECONDS = 10.0
 _AGAIN_SECONDS = 1.0
 """Pause before a producer is made again that could not be."""

@@ -6,6 +6,23 @@ from pathlib import Path
 
 from guildhall.log.kafka_client import ClientSettings, Connection
 
+_GROUP = (
+    "group.instance.id",  # a static member cannot leave: its partitions would wait for its session
+    "group.protocol",
+    "group.remote.assignor",
+    "heartbeat.interval.ms",
+    "max.poll.interval.ms",
+    "partition.assignment.strategy",
+    "session.timeout.ms",
+)
+_PRODUCER = (
+    "transactional.id",  # docs/decisions/0005
+    "transaction.timeout.ms",
+    # Other names of what the hall sets.
+    "delivery.timeout.ms",
+    "request.required.acks",
+    "queue.buffering.max.ms",
+)
 _JAVA_ONLY = ("sasl.jaas.config", "ssl.truststore.", "ssl.keystore.", "sasl.login.callback", "sasl.client.callback")
 
 
@@ -14,7 +31,7 @@ def read_settings(path: Path) -> ClientSettings:
 
     Raises OSError; ValueError that names the line, for what is no setting, or is not to be set from outside.
     """
-    ours = {*Connection("").producer(), *Connection("").consumer(), "group.id"}
+    ours = {*Connection("").producer(), *Connection("").consumer(), *Connection("").tail(), *_GROUP, *_PRODUCER}
     settings: dict[str, str] = {}
     for number, line in _logical_lines(path.read_text(encoding="utf-8")):
         name, equals, value = line.partition("=")

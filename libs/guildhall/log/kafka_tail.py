@@ -106,6 +106,8 @@ class KafkaTail:
             begin, self._begin = self._begin, {}
             pause = [p for p, ahead in self._partitions.items() if not ahead.paused and len(ahead.messages) >= _AHEAD]
             resume = [p for p, ahead in self._partitions.items() if ahead.paused and len(ahead.messages) < _AHEAD // 2]
+        if not (begin or pause or resume):
+            return
         try:
             known = {place.partition for place in consumer.assignment()}
             new = [self._place(p, offset) for p, offset in begin.items()]

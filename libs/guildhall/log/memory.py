@@ -161,6 +161,9 @@ class MemoryCompacted:
         record = await self._faults.ask(self.name, partition, lambda: stored.get(key))
         return record.value if record else None
 
+    async def scan_as(self, partition: int, make: Callable[[Record], T]) -> Sequence[T]:
+        return [make(record) for record in await self.scan(partition)]
+
     async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
         check_partition(self, partition)
         stored = self._stored[partition]

@@ -5,8 +5,8 @@ knows the difference, and one conformance suite (`tests/log`) holds them to this
 """
 
 import hashlib
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ MAX_RECORD_BYTES = 1 << 20
 
 NO_CLAIM = -1
 """`newest_claim` of a partition in which nobody has claimed yet."""
+
+T = TypeVar("T")
 
 CLAIM_KEY = ""
 """Key of claims; no aggregate may have it."""
@@ -171,6 +173,12 @@ class CompactedTopic(Protocol):
         """The newest record of every key that wasn't deleted, if put at `offset` or later, ordered by offset.
 
         Raises `LogUnavailable`, `LogUnreadable`.
+        """
+        ...
+
+    async def scan_as(self, partition: int, make: Callable[[Record], T]) -> Sequence[T]:
+        """`scan` from the beginning, of each record only what `make` takes from it as it is read, maybe in another
+        thread: the values are never held all together. `make` must not raise.
         """
         ...
 

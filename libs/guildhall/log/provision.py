@@ -325,12 +325,18 @@ def _not_alike(counts: dict[str, int]) -> list[str]:
         if kind != "events":
             continue
         problems += [
-            f"{name(game)} has {counts[name(game)]} partitions, {events} has {count}: delete {name(game)}, "
-            "which can be made again from the events, and run `guildhall topics apply`."
+            f"{name(game)} has {counts[name(game)]} partitions, {events} has {count}: with no process running, delete "
+            f"{_deletable(name(game), topics.checkpoints(game))}, which can be made again from the events, and run "
+            "`guildhall topics apply`."
             for name in _BESIDE_EVENTS
             if counts.get(name(game), count) != count
         ]
     return problems
+
+
+def _deletable(name: str, checkpoints: str) -> str:
+    """What can be deleted together: a checkpoint counts on the snapshots and the markers that were there before it."""
+    return name if name == checkpoints else f"{name} and {checkpoints}"
 
 
 def _code(error: LogUnavailable) -> int | None:

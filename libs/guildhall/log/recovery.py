@@ -7,6 +7,7 @@ newer one counts once the fold reaches its seq, a missing one is made up for fro
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from guildhall.log import topics
 from guildhall.log.errors import BadValue, LogUnreadable
@@ -24,11 +25,11 @@ from guildhall.log.port import (
 from guildhall.log.reader import fold_to, read_to
 from guildhall.log.snapshots import (
     Checkpoint,
-    Marker,
+    Finish,
     Snapshot,
     checkpoint_key,
     decode_checkpoint,
-    decode_marker,
+    decode_finish,
     decode_snapshot,
 )
 from guildhall.telemetry import logs, metrics
@@ -73,22 +74,17 @@ async def recover(
 
     Raises `LogUnavailable`; `LogUnreadable` if the events don't go with what was kept beside them, so some are lost.
     """
-    # The checkpoint first: the markers of what it no longer lists were there before it. The events' end last: whatever
-    # all these tell of must then be within it.
-    checkpoint = await _checkpoint(store, partition)
-    markers = await _markers(store, partition)
-    if markers is None:
-        checkpoint = None
+    # The events' end last: whatever all these tell of must then be within it.
+    start, finished = await _start(store, partition)
     snapshots = await _snapshots(store, partition, schema)
     end = await store.events.end_offset(partition)
-    start = checkpoint or Checkpoint(BEGINNING, {})
     for known in (start.position, *(snapshot.position for snapshot in snapshots.values())):
         if known.next_offset > end:
             reason = f"ends at offset {end}, but {known.next_offset} was folded before"
             raise LogUnreadable(f"{store.events.name}/{partition}", reason)
 
-    state = _state_at(start, markers or {})
-    behind: dict[str, Snapshot | None] = {}
+    state = _state_at(start, finished)
+    behind: dict[str, _Begin] = {}
     ahead: dict[str, Snapshot | None] = {}
     for aggregate_id, seq in start.seqs.items():
         snapshot = snapshots.get(aggregate_id)
@@ -97,8 +93,10 @@ async def recover(
             continue
         if snapshot is not None and not _restored(store, partition, restore, aggregate_id, snapshot):
             snapshot = None
-        if snapshot is None or snapshot.seq < seq:
-            behind[aggregate_id] = snapshot
+        if snapshot is None:
+            behind[aggregate_id] = _Begin(start.begins.get(aggregate_id, BEGINNING))
+        elif snapshot.seq < seq:
+            behind[aggregate_id] = _Begin(snapshot.position, snapshot.seq)
     for aggregate_id, snapshot in snapshots.items():
         if aggregate_id not in state.seqs:
             ahead[aggregate_id] = snapshot
@@ -116,9 +114,7 @@ async def recover(
             listener(verdict)
 
     await fold_to(store.events, partition, state, end, told)
-    never_reached: dict[str, Snapshot | None] = {
-        aggregate_id: None for aggregate_id in ahead if aggregate_id in state.seqs
-    }
+    never_reached = {aggregate_id: _Begin(BEGINNING) for aggregate_id in ahead if aggregate_id in state.seqs}
     await _catch_up(store.events, partition, never_reached, state.position, state.seqs, listener)
     return state
 
@@ -143,11 +139,35 @@ def unreadable(topic: CompactedTopic, partition: int, key: str, error: BadValue)
     )
 
 
-def _state_at(checkpoint: Checkpoint, markers: dict[str, Marker]) -> FoldState:
-    """The fold at the checkpoint. Markers below it are of games that it no longer lists; one that it does list is live
-    there, and finishes again in the tail."""
+async def _start(store: Store, partition: int) -> tuple[Checkpoint, dict[str, int]]:
+    """The checkpoint, and the last seqs of the finished aggregates below it; the beginning, where it can't be used.
+
+    The checkpoint is read first: the markers of what it no longer lists were there before it. Where fewer are there
+    now, some were lost; only the events tell then which aggregates are finished. Raises `LogUnavailable`,
+    `LogUnreadable`.
+    """
+    checkpoint = await _checkpoint(store, partition)
+    markers = await _markers(store, partition)
+    if checkpoint is not None and markers is not None:
+        end = checkpoint.position.next_offset
+        # One that the checkpoint lists is live there, and finishes again in the tail.
+        finished = {n: m.seq for n, m in markers.items() if m.offset < end and n not in checkpoint.seqs}
+        if len(finished) >= checkpoint.finished:
+            return checkpoint, finished
+        metrics.UNREADABLE_STATES.labels("marker").inc()
+        _log.error(
+            "markers are missing; all events are folded",
+            topic=store.markers.name,
+            partition=partition,
+            found=len(finished),
+            written=checkpoint.finished,
+        )
+    return Checkpoint(BEGINNING, {}), {}
+
+
+def _state_at(checkpoint: Checkpoint, finished: dict[str, int]) -> FoldState:
+    """The fold at the checkpoint."""
     position = checkpoint.position
-    finished = {name: marker.seq for name, marker in markers.items() if marker.offset < position.next_offset}
     return FoldState(
         next_offset=position.next_offset,
         newest_claim=position.newest_claim,
@@ -156,31 +176,37 @@ def _state_at(checkpoint: Checkpoint, markers: dict[str, Marker]) -> FoldState:
     )
 
 
+class _Begin(NamedTuple):
+    """Where the records of an aggregate begin that are to be told, and the seq before them."""
+
+    position: Position
+    seq: int = 0
+
+
 async def _catch_up(
     events: EventsTopic,
     partition: int,
-    behind: dict[str, Snapshot | None],
+    behind: dict[str, _Begin],
     to: Position,
     seqs: dict[str, int],
     listener: Callable[[Verdict], None],
 ) -> None:
-    """Tells the effective records of the aggregates in `behind` from their snapshot's position (None: from the start)
-    to `to`, where they must have come to `seqs`. Other aggregates are passed over; claims count for all."""
+    """Tells the effective records of the aggregates in `behind` from where they begin to `to`, where they must have
+    come to `seqs`. Other aggregates are passed over; claims count for all."""
     if not behind:
         return
-    begin = {name: snapshot.position if snapshot else BEGINNING for name, snapshot in behind.items()}
-    first = min(begin.values(), key=lambda position: position.next_offset)
+    first = min((begin.position for begin in behind.values()), key=lambda position: position.next_offset)
     state = FoldState(
         next_offset=first.next_offset,
         newest_claim=first.newest_claim,
-        seqs={name: snapshot.seq for name, snapshot in behind.items() if snapshot},
+        seqs={name: begin.seq for name, begin in behind.items() if begin.seq},
     )
 
     def take(record: Record) -> None:
         if record.offset >= to.next_offset:
             return
-        own = begin.get(record.key)
-        if record.key == CLAIM_KEY or (own is not None and record.offset >= own.next_offset):
+        own = behind.get(record.key)
+        if record.key == CLAIM_KEY or (own is not None and record.offset >= own.position.next_offset):
             verdict = fold(state, record)
             if isinstance(verdict, Effective):
                 listener(verdict)
@@ -199,9 +225,7 @@ async def checkpointed(store: Store, partition: int) -> FoldState:
 
     Raises `LogUnavailable`, `LogUnreadable`.
     """
-    checkpoint = await _checkpoint(store, partition)
-    markers = await _markers(store, partition)
-    return _state_at(checkpoint, markers) if checkpoint is not None and markers is not None else FoldState()
+    return _state_at(*await _start(store, partition))
 
 
 async def _checkpoint(store: Store, partition: int) -> Checkpoint | None:
@@ -227,16 +251,21 @@ async def _snapshots(store: Store, partition: int, schema: str) -> dict[str, Sna
     return found
 
 
-async def _markers(store: Store, partition: int) -> dict[str, Marker] | None:
+async def _markers(store: Store, partition: int) -> dict[str, Finish] | None:
     """All markers; None if one can't be read, because then only the events tell that its aggregate is finished."""
-    found: dict[str, Marker] | None = {}
-    for record in await store.markers.scan(partition):
-        try:
-            marker = decode_marker(record.value)
-        except BadValue as error:
-            unreadable(store.markers, partition, record.key, error)
-            found = None
+    found: dict[str, Finish] = {}
+    bad = False
+    for key, finish in await store.markers.scan_as(partition, _finish):
+        if isinstance(finish, Finish):
+            found[key] = finish
         else:
-            if found is not None:
-                found[record.key] = marker
-    return found
+            unreadable(store.markers, partition, key, finish)
+            bad = True
+    return None if bad else found
+
+
+def _finish(record: Record) -> tuple[str, Finish | BadValue]:
+    try:
+        return record.key, decode_finish(record.value)
+    except BadValue as error:
+        return record.key, error

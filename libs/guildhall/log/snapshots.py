@@ -25,12 +25,16 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
 class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
     """A partition at `position`: the last effective seq of every live aggregate, and the quarantined ones.
 
-    Written after the snapshots that it needs are acknowledged; stored under the partition's number.
+    `finished`: how many more there are, each with a marker. `begins`: the position of the first record of those live
+    ones that no snapshot is stored of, so that a start need not look for it. Written after the snapshots that it needs
+    are acknowledged; stored under the partition's number.
     """
 
     position: Position
     seqs: dict[str, int]
     damaged: dict[str, int] = {}
+    finished: int = 0
+    begins: dict[str, Position] = {}
 
 
 class Marker(msgspec.Struct, frozen=True, array_like=True):
@@ -42,6 +46,13 @@ class Marker(msgspec.Struct, frozen=True, array_like=True):
     seq: int
     offset: int
     kept: bytes
+
+
+class Finish(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What a start takes from a `Marker`: not what else is remembered, which may be a hundred times as much."""
+
+    seq: int
+    offset: int
 
 
 def snapshot_key(aggregate_id: str, schema: str) -> str:
@@ -72,6 +83,11 @@ def decode_checkpoint(value: bytes) -> Checkpoint:
 def decode_marker(value: bytes) -> Marker:
     """Raises `BadValue`."""
     return _decode(value, Marker)
+
+
+def decode_finish(value: bytes) -> Finish:
+    """Of a marker's bytes. Raises `BadValue`."""
+    return _decode(value, Finish)
 
 
 def _decode(value: bytes, kind: type[T]) -> T:

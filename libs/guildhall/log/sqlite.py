@@ -234,15 +234,21 @@ class SqliteCompacted:
         return await self._log.do(lambda db: _get(db, self.name, partition, key), writes=False)
 
     async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
+        return await self._scan(partition, offset, lambda record: record)
+
+    async def scan_as(self, partition: int, make: Callable[[Record], T]) -> Sequence[T]:
+        return await self._scan(partition, 0, make)
+
+    async def _scan(self, partition: int, offset: int, make: Callable[[Record], T]) -> Sequence[T]:
         check_partition(self, partition)
 
-        def select(db: sqlite3.Connection) -> list[Record]:
+        def select(db: sqlite3.Connection) -> list[T]:
             rows = db.execute(
                 'SELECT "offset", key, value FROM compacted'
                 ' WHERE topic = ? AND partition = ? AND "offset" >= ? ORDER BY "offset"',
                 (self.name, partition, offset),
             )
-            return [Record(*row) for row in rows]
+            return [make(Record(*row)) for row in rows]
 
         return await self._log.do(select, writes=False)
 

@@ -55,29 +55,26 @@ def decode(value: bytes) -> Claim | Entry:
 
 
 def _entry(value: bytes, at: int) -> Entry:
-    claim, seq = 0, 0
-    digest = body = b""
-    end, last = len(value), 0
-    while at < end:
+    """Field by field in their order: the canonical encoding leaves no other."""
+    claim, body = 0, b""
+    tag = value[at]
+    if tag == 0x08:
+        claim, at = _read_number(value, at + 1)
+        if claim > _MAX_INT64:
+            raise BadValue("a negative claim")
         tag = value[at]
-        if tag <= last:
-            raise BadValue(f"field tag {tag:#x} out of order")
-        last = tag
-        number, at = _read_varint(value, at + 1)
-        if not number:
-            raise BadValue(f"field tag {tag:#x} written although empty")
-        if tag == 0x08:
-            claim = number
-        elif tag == 0x12:
-            digest, at = _read_bytes(value, at, number)
-        elif tag == 0x1A:
-            body, at = _read_bytes(value, at, number)
-        elif tag == 0x20:
-            seq = number
-        else:
-            raise BadValue(f"unknown field: tag {tag:#x}")
-    if not seq or not digest or claim > _MAX_INT64:
-        raise BadValue("an entry without seq or hash, or with a negative claim")
+    if tag != 0x12:
+        raise BadValue(f"field tag {tag:#x} where an entry's hash is to be")
+    digest, at = _read_bytes(value, at + 1)
+    tag = value[at]
+    if tag == 0x1A:
+        body, at = _read_bytes(value, at + 1)
+        tag = value[at]
+    if tag != 0x20:
+        raise BadValue(f"field tag {tag:#x} where an entry's seq is to be")
+    seq, at = _read_number(value, at + 1)
+    if at != len(value):
+        raise BadValue(f"field tag {value[at]:#x} behind an entry's last field")
     return Entry(claim, digest, body, seq)
 
 
@@ -91,10 +88,7 @@ def _claim(value: bytes, at: int) -> Claim:
         if tag <= last:
             raise BadValue(f"field tag {tag:#x} out of order")
         last = tag
-        length, at = _read_varint(value, at + 1)
-        if not length:
-            raise BadValue(f"field tag {tag:#x} written although empty")
-        raw, at = _read_bytes(value, at, length)
+        raw, at = _read_bytes(value, at + 1)
         try:
             texts[tag] = raw.decode()
         except UnicodeDecodeError:
@@ -140,7 +134,19 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     return number, at + 1
 
 
-def _read_bytes(data: bytes, at: int, length: int) -> tuple[bytes, int]:
+def _read_number(data: bytes, at: int) -> tuple[int, int]:
+    """A varint that is not 0, which is written by leaving its field out."""
+    number = data[at]
+    if 0 < number < 0x80:
+        return number, at + 1
+    number, at = _read_varint(data, at)
+    if not number:
+        raise BadValue("a field written although empty")
+    return number, at
+
+
+def _read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
+    length, at = _read_number(data, at)
     end = at + length
     if end > len(data):
         raise BadValue("truncated")

@@ -6,7 +6,7 @@ round after round; so one produce is in flight, and a round's I/O begins after e
 
 import asyncio
 import random
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -37,6 +37,7 @@ from guildhall.log.port import (
 from guildhall.log.reader import fold_to, fold_to_end
 from guildhall.log.snapshots import Checkpoint
 from guildhall.log.values import encode_claim, encode_entry
+from guildhall.telemetry import metrics
 
 
 class RuledOut(msgspec.Struct, frozen=True, gc=False):
@@ -108,6 +109,7 @@ class Writer:
         self._listener = listener
         self._limits = limits or Limits()
         self._rng = rng or random.Random()
+        self._together = metrics.APPENDED_TOGETHER.labels(topic.name)
         self._in_flight: dict[str, _Pending] = {}
         self._bytes = 0
         self._queue: list[_Pending] = []
@@ -157,13 +159,15 @@ class Writer:
         """Quarantined aggregates, each with the offset of its first damaged record."""
         return dict(self._state.damaged)
 
-    def checkpoint(self, marked: Container[str]) -> Checkpoint:
-        """The partition as it is folded now, without the aggregates in `marked`: finished, their marker acknowledged.
+    def checkpoint(self, live: Iterable[str], begins: Mapping[str, Position] | None = None) -> Checkpoint:
+        """The partition as it is folded now. Every aggregate that is not among the `live` ones is finished, its marker
+        acknowledged; `begins` are the positions of the first records of those that no snapshot is stored of.
 
         Put it only after the snapshots that it needs are acknowledged. Takes time in proportion to the aggregates.
         """
-        seqs = {aggregate_id: seq for aggregate_id, seq in self._state.seqs.items() if aggregate_id not in marked}
-        return Checkpoint(self._state.position, seqs, dict(self._state.damaged))
+        seqs = {aggregate_id: seq for aggregate_id in live if (seq := self.last_seq(aggregate_id))}
+        finished = len(self._state.seqs) - len(seqs)
+        return Checkpoint(self._state.position, seqs, self.damaged(), finished, dict(begins or {}))
 
     def start(self) -> None:
         """Reads on from where the state stands, and tells the listener, without claiming. `claim` starts it too.
@@ -373,6 +377,7 @@ class Writer:
         for pending in batch:
             pending.claim = claim
         self._sent += len(batch)
+        self._together.observe(len(batch))
         outcomes: Sequence[AppendOutcome] = await self._topic.append(self._partition, records)
         confirmed = False
         for pending, entry, outcome in zip(batch, entries, outcomes, strict=True):

@@ -33,7 +33,9 @@ def open_redis(url: str, connections: int = CONNECTIONS) -> Redis:
 
 
 def readers(redis: Redis, number: int) -> Redis:
-    """A client of the same server for so many who wait there for what comes: they keep nobody else's connections."""
+    """A client of the same server with so many connections of its own, for whoever would keep others waiting for one,
+    or must not wait.
+    """
     pool = redis.connection_pool
     own = ConnectionPool(connection_class=pool.connection_class, max_connections=number, **pool.connection_kwargs)
     return Redis.from_pool(own)

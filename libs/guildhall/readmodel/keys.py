@@ -5,6 +5,7 @@ change them together. A generation is one whole set of models; `rebuild` makes t
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 FIRST_GENERATION = "1"
 
@@ -30,7 +31,7 @@ class Keys:
     partition: int
     generation: str = FIRST_GENERATION
 
-    @property
+    @cached_property
     def base(self) -> str:
         """What all keys of this generation begin with."""
         return f"{place(self.game, self.partition)}:{self.generation}"
@@ -51,6 +52,11 @@ class Keys:
         return f"{self.base}:stopped"
 
     @property
+    def doubted(self) -> str:
+        """Set: games of which a reader has found something that it could not read; the projection sets them right."""
+        return f"{self.base}:doubted"
+
+    @property
     def standings(self) -> str:
         """Hash: subject -> finished games and wins, of games that anybody may watch (`records.Standing`)."""
         return f"{self.base}:standings"
@@ -59,6 +65,13 @@ class Keys:
     def deadlines(self) -> str:
         """Sorted set: games with an open deadline, by the earliest in ms."""
         return f"{self.base}:deadlines"
+
+    @property
+    def kept(self) -> str:
+        """Sorted set: games that are over and of which there is more than `offsets` and `summary`, by time of their end
+        in ms.
+        """
+        return f"{self.base}:kept"
 
     def state(self, game_id: str) -> str:
         """String: the newest state (`records.State`)."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-FORMAT = 3
+FORMAT = 4
 """Of all values here. Models of an older format are built again from the beginning."""
 
 STATE_EVERY = 64

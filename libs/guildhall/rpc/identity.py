@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import hmac
 import json
 import os
 import time
@@ -23,10 +24,14 @@ SCOPES = ("play", "seat", "spectate", "operate")
 
 ALGORITHM = "EdDSA"
 KEY_FILE = "identity.key"
+BOTS_KEY_FILE = "bots.key"
+"""Holds the key of the hall's bots, for the process that plays them."""
 RESERVED = "guildhall:"
 """Subjects that begin so are the hall's own: only its processes have tokens for them, signed with its own key."""
 BOT = "bot/"
-"""Subjects that begin so are the hall's bots: their tokens too are signed with its own key, and with no other."""
+"""Subjects that begin so are the hall's bots: their tokens are signed with the bots' key or the hall's own, and with
+no other.
+"""
 MAX_SUBJECT = 128
 LATEST_EXPIRY = 1e12
 _CACHED_TOKENS = 4096
@@ -114,11 +119,13 @@ class JwksKeys:
 class Authenticator:
     """Tells who calls. Authentic tokens are remembered until they expire, since checking one costs 0.1 ms."""
 
-    def __init__(self, keys: Keys, own: Ed25519PublicKey | None = None) -> None:
-        """`keys` sign the players' tokens, `own` those of the hall itself and of its bots."""
+    def __init__(self, keys: Keys, own: Ed25519PublicKey | None = None, bots: Ed25519PublicKey | None = None) -> None:
+        """`keys` sign the players' tokens, `own` those of the hall itself and of its bots, `bots` the bots' alone."""
         self._keys = keys
         self._own = own
         self._own_id = key_id(own) if own is not None else None
+        self._bots = bots
+        self._bots_id = key_id(bots) if bots is not None else None
         self._known: dict[str, Caller] = {}
 
     async def caller(self, metadata: Iterable[tuple[str, Any]] | None) -> Caller:
@@ -140,10 +147,8 @@ class Authenticator:
         return known
 
     async def _check(self, token: str) -> Caller:
-        own = (
-            self._own is not None and _is_own(_unverified_subject(token)) and _header(token).get("kid") == self._own_id
-        )
-        key = self._own if self._own is not None and own else await self._keys.public_key(token)
+        own = self._own_key(token)
+        key = own or await self._keys.public_key(token)
         try:
             # Expiry is judged each time a token comes, not only when it is first seen.
             options: Options = {"require": ["exp", "sub"], "verify_exp": False}
@@ -151,12 +156,24 @@ class Authenticator:
         except jwt.PyJWTError as error:
             raise Failure("INVALID_TOKEN", "The token is not one of this hall.") from error
         subject, scope, expires = claims["sub"], claims.get("scope", ""), claims["exp"]
-        if not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT or (_is_own(subject) and not own):
+        if not subject.isprintable() or not 0 < len(subject) <= MAX_SUBJECT or (_is_own(subject) and own is None):
             raise Failure("INVALID_TOKEN", "The token's subject is not one that a player can have.")
         # Not NaN, not infinite, not beyond what a float holds.
         if not isinstance(scope, str) or not isinstance(expires, int | float) or not 0 < expires < LATEST_EXPIRY:
             raise Failure("INVALID_TOKEN", "The token's scope or expiry is not valid.")
         return Caller(subject, frozenset(scope.split()), float(expires))
+
+    def _own_key(self, token: str) -> Ed25519PublicKey | None:
+        """The hall's own key or its bots', if the token says that it is signed with one that may be for its subject."""
+        subject = _unverified_subject(token)
+        if not _is_own(subject):
+            return None
+        kid = _header(token).get("kid")
+        if self._own is not None and kid == self._own_id:
+            return self._own
+        if self._bots is not None and kid == self._bots_id and str(subject).startswith(BOT):
+            return self._bots
+        return None
 
 
 def _is_own(subject: object) -> bool:
@@ -195,9 +212,7 @@ def own_key(data: Path) -> Ed25519PrivateKey:
     """
     path = data / KEY_FILE
     if not path.exists():
-        made = Ed25519PrivateKey.generate().private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        made = _pem(Ed25519PrivateKey.generate())
         beside = path.with_name(f"{KEY_FILE}.{os.getpid()}")
         with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(made)
@@ -213,6 +228,35 @@ def own_key(data: Path) -> Ed25519PrivateKey:
 def existing_key(data: Path) -> Ed25519PrivateKey:
     """The key of a hall that has been started before. Raises FileNotFoundError, ValueError, OSError."""
     return _private_key(data / KEY_FILE)
+
+
+def bots_key(own: Ed25519PrivateKey) -> Ed25519PrivateKey:
+    """The key of a hall's bots, derived from its own: every process of the hall knows it, and nobody can find the
+    hall's key from it. It signs for subjects `bot/…` and for no other.
+    """
+    raw = own.private_bytes(serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption())
+    return Ed25519PrivateKey.from_private_bytes(hmac.digest(raw, b"guildhall key of the bots", "sha256"))
+
+
+def give_bots_key(own: Ed25519PrivateKey, directory: Path) -> Path:
+    """Write the bots' key into a directory, readable by its owner alone; its file. Raises OSError."""
+    path = directory / BOTS_KEY_FILE
+    beside = path.with_name(f"{BOTS_KEY_FILE}.{os.getpid()}")
+    with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(_pem(bots_key(own)))
+    beside.replace(path)
+    return path
+
+
+def given_bots_key(directory: Path) -> Ed25519PrivateKey:
+    """The bots' key that lies there. Raises FileNotFoundError, ValueError, OSError."""
+    return _private_key(directory / BOTS_KEY_FILE)
+
+
+def _pem(key: Ed25519PrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
 
 
 def _private_key(path: Path) -> Ed25519PrivateKey:

@@ -52,13 +52,20 @@ class Meter:
         if now - self._swept > 60.0:
             self._sweep(now)
 
-    @contextmanager
-    def stream(self, subject: str, *, capped: bool = True) -> Iterator[None]:
-        """One open stream. Raises Failure TOO_MANY_STREAMS where that is capped."""
+    def open_stream(self, subject: str, *, capped: bool = True) -> None:
+        """One more open stream, until `close_stream`. Raises Failure TOO_MANY_STREAMS where that is capped.
+
+        (No context manager: that takes more memory than all else that a stream has here, and thousands may be open.)
+        """
         if capped and self._streams.get(subject, 0) >= self.limits.streams:
             raise Failure("TOO_MANY_STREAMS", f"At most {self.limits.streams} streams of one subject may be open.")
-        with _counted(self._streams, subject):
-            yield
+        self._streams[subject] = self._streams.get(subject, 0) + 1
+
+    def close_stream(self, subject: str) -> None:
+        """One less."""
+        self._streams[subject] -= 1
+        if not self._streams[subject]:
+            del self._streams[subject]
 
     @contextmanager
     def call(self, subject: str) -> Iterator[None]:
@@ -66,22 +73,16 @@ class Meter:
         if self._calls.get(subject, 0) >= self.limits.calls:
             told = f"At most {self.limits.calls} requests of one subject may wait for their answers."
             raise Failure("RATE_LIMITED", told, {"retry_after_seconds": f"{_CALL_AGAIN_SECONDS:.3f}"})
-        with _counted(self._calls, subject):
+        self._calls[subject] = self._calls.get(subject, 0) + 1
+        try:
             yield
+        finally:
+            self._calls[subject] -= 1
+            if not self._calls[subject]:
+                del self._calls[subject]
 
     def _sweep(self, now: float) -> None:
         """Forget the buckets that have filled up again."""
         full = self.limits.burst / self.limits.requests_per_second
         self._buckets = {s: bucket for s, bucket in self._buckets.items() if now - bucket[1] < full}
         self._swept = now
-
-
-@contextmanager
-def _counted(table: dict[str, int], subject: str) -> Iterator[None]:
-    table[subject] = table.get(subject, 0) + 1
-    try:
-        yield
-    finally:
-        table[subject] -= 1
-        if not table[subject]:
-            del table[subject]

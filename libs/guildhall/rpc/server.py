@@ -20,6 +20,7 @@ from guildhall.rpc.errors import Failure, abort
 from guildhall.rpc.forwarding import Elsewhere, Forwarder, Requests, is_forwarded
 from guildhall.rpc.identity import Authenticator, Caller
 from guildhall.rpc.limits import Meter
+from guildhall.rpc.stalls import Stalls
 from guildhall.telemetry import logs, metrics
 
 Context: TypeAlias = deadlines.Context
@@ -177,6 +178,9 @@ def _conversation(behaviour: Stream, name: str, forwarder: Forwarder | None) -> 
 
 def _responses(behaviour: Stream, name: str, forwarder: Forwarder | None) -> Stream:
     """A stream of responses to one request, all of them the owner's."""
+    if forwarder is None:
+        # One generator less for each open stream.
+        return behaviour
 
     async def answer(request: Any, caller: Caller, context: Context) -> AsyncGenerator[bytes, None]:
         begun = False
@@ -187,7 +191,7 @@ def _responses(behaviour: Stream, name: str, forwarder: Forwarder | None) -> Str
                     yield response
             return
         except Elsewhere as elsewhere:
-            if begun or forwarder is None or is_forwarded(context):
+            if begun or is_forwarded(context):
                 raise
             away = elsewhere
         again = forwarder.responses(name, request, context, away, lambda: behaviour(request, caller, context))
@@ -203,8 +207,10 @@ def _stream(
 ) -> Callable[[Any, Context], AsyncGenerator[bytes, None]]:
     """`both`: requests are a stream too."""
     streams = metrics.STREAMS.labels(name)
+    stalls = Stalls(name)
 
     async def call(request: Any, context: Context) -> AsyncGenerator[bytes, None]:
+        loop = asyncio.get_running_loop()
         try:
             caller = await gate.admit(context)
             if both:
@@ -212,10 +218,19 @@ def _stream(
             else:
                 gate.meter.check_size(request)
             # A bot of the hall may play any number of games.
-            with gate.meter.stream(caller.subject, capped=not caller.own), streams.track_inprogress():
+            gate.meter.open_stream(caller.subject, capped=not caller.own)
+            streams.inc()
+            taking = stalls.begin(caller, context)
+            try:
                 async with aclosing(answer(request, caller, context)) as responses:
                     async for response in responses:
+                        taking.since = loop.time()
                         yield response
+                        taking.since = 0.0
+            finally:
+                stalls.end(taking)
+                streams.dec()
+                gate.meter.close_stream(caller.subject)
         except Exception as error:
             failure = _failure(name, error)
         else:

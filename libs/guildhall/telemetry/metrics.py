@@ -32,6 +32,13 @@ APPEND_SECONDS = Histogram(
     buckets=_SECONDS,
     registry=REGISTRY,
 )
+APPENDED_TOGETHER = Histogram(
+    "guildhall_appended_together",
+    "Records of one group commit.",
+    ["topic"],
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+    registry=REGISTRY,
+)
 REQUEST_SECONDS = Histogram(
     "guildhall_request_seconds",
     "Time from a unary request to its answer.",
@@ -122,6 +129,31 @@ GAMES_MADE = Counter(
     ["game", "result"],
     registry=REGISTRY,
 )
+UNSTORED_ENTRIES = Gauge(
+    "guildhall_matchmaking_unstored_entries",
+    "Entries of a pool's log since its newest stored state: a start has to fold them.",
+    ["game"],
+    registry=REGISTRY,
+)
+SEATED_SECONDS = Histogram(
+    "guildhall_matchmaking_seated_seconds",
+    "Time from a ticket to the seat in its game.",
+    ["game"],
+    buckets=(1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 7200),
+    registry=REGISTRY,
+)
+TICKETS_ENDED = Counter(
+    "guildhall_matchmaking_tickets_ended", "Tickets that ended, by how.", ["game", "outcome"], registry=REGISTRY
+)
+OFFERS_LAPSED = Counter(
+    "guildhall_matchmaking_offers_lapsed", "Offers that came to nothing.", ["game"], registry=REGISTRY
+)
+CREATIONS_IN_DOUBT = Gauge(
+    "guildhall_matchmaking_creations_in_doubt",
+    "Games that were asked for, and of which it is not known yet whether they were made.",
+    ["game"],
+    registry=REGISTRY,
+)
 WRONG_CODES = Counter("guildhall_matchmaking_wrong_codes", "Codes that were nobody's.", ["game"], registry=REGISTRY)
 
 PROJECTED = Counter("guildhall_projected_records", "Records folded into read models.", ["game"], registry=REGISTRY)
@@ -131,12 +163,21 @@ PROJECTION_RETRIES = Counter(
 PROJECTION_STOPPED = Counter(
     "guildhall_projection_stopped", "Games whose models stand still, as it happened.", ["game"], registry=REGISTRY
 )
+UNREADABLE_MODELS = Counter(
+    "guildhall_unreadable_models", "Stored models that a view could not read.", ["game"], registry=REGISTRY
+)
+PROJECTION_FAILING = Gauge(
+    "guildhall_projection_failing",
+    "1 for a partition whose models cannot be brought forward, though log and Redis answer.",
+    ["game", "partition"],
+    registry=REGISTRY,
+)
 PROJECTION_LAG = Gauge(
     "guildhall_projection_lag_records", "Records in the log that the read models lack.", ["game"], registry=REGISTRY
 )
 PROJECTION_AGE = Gauge(
     "guildhall_projection_age_seconds",
-    "Age of the newest record that the read models lack.",
+    "Age of the oldest version that the read models lack; it grows where nobody can tell.",
     ["game"],
     registry=REGISTRY,
 )

@@ -200,6 +200,12 @@ def guest_invited(hall: Hall, e: wire.GuestInvited) -> None:
     hall.stage[displayed(hall, e.card)].append(marker(e.trick, e.seat, hall.symbols[e.seat][slot], 0))
 
 
+def pile_invited(hall: Hall, e: wire.PileInvited) -> None:
+    slot = hall.tricks[e.seat].index(e.trick)
+    hall.prepared[e.seat][slot] -= 2
+    hall.stage[displayed(hall, e.card)].append(marker(e.trick, e.seat, hall.symbols[e.seat][slot], 0, True))
+
+
 def performance_cards_swapped(hall: Hall, e: wire.PerformanceCardsSwapped) -> None:
     a, b = displayed(hall, e.first), displayed(hall, e.second)
     hall.display[a], hall.display[b] = hall.display[b], hall.display[a]
@@ -340,11 +346,16 @@ def _trick_returned(hall: Hall, alley: Alley, e: wire.TrickReturned) -> None:
     _forget_shards(alley, e.trick)
 
 
+def _card_performed(hall: Hall, alley: Alley, e: wire.CardPerformed) -> None:
+    alley.performed_card = e.card
+
+
 def _markers_returned(hall: Hall, alley: Alley, e: wire.MarkersReturned) -> None:
     """The Tricks on the card were performed."""
     for m in hall.stage[displayed(hall, e.card)]:
         if m and trick_of(m) not in alley.performed[seat_of(m)]:
             insort(alley.performed[seat_of(m)], trick_of(m))
+    alley.performed_card = 0
     alley.premiere = []
     alley.stolen = []
     alley.chosen_orders = []
@@ -391,6 +402,7 @@ EVOLVE: dict[type, Callable[[Any, Any], None]] = {
     wire.SpecialCardReturned: special_card_returned,
     wire.PileSetUp: pile_set_up,
     wire.GuestInvited: guest_invited,
+    wire.PileInvited: pile_invited,
     wire.PerformanceCardsSwapped: performance_cards_swapped,
     wire.MarkerLeft: marker_left,
     wire.MarkerRestored: marker_restored,
@@ -412,6 +424,7 @@ EVOLVE: dict[type, Callable[[Any, Any], None]] = {
     wire.PlacementEnded: _beside(wire.PlacementEnded, _placement_ended),
     wire.ApprenticeMoved: _beside(wire.ApprenticeMoved, _apprentice_moved),
     wire.TrickReturned: _beside(wire.TrickReturned, _trick_returned),
+    wire.CardPerformed: _beside(wire.CardPerformed, _card_performed),
     wire.MarkersReturned: _beside(wire.MarkersReturned, _markers_returned),
     wire.OrdersArrived: _beside(wire.OrdersArrived, _orders_arrived),
 }

@@ -63,6 +63,8 @@ class Alley(Struct, array_like=True):
     """To whom the Quick Order Component comes, or NOBODY."""
     talents: list[int]
     """The Member that will become a Specialist, or 0."""
+    performed_card: int = 0
+    """The Performance card that is being performed, or 0."""
 
 
 class AlleyCards(Struct, array_like=True):

@@ -1,6 +1,6 @@
 """Where the Dark Alley comes into the base game's flow: each hook leads to the file that does it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from guildhall.kernel.frames import Frame
@@ -34,7 +34,7 @@ from services.trickerion.dark_alley.cards import armed_card, usual_ap
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.prophecies import in_force
 from services.trickerion.hall import Hall, theater_day
-from services.trickerion.hooks import Hooks
+from services.trickerion.hooks import Change, Hooks
 from services.trickerion.place import PlaceTurn
 
 
@@ -79,6 +79,9 @@ class DarkAlleyHooks(Hooks):
 
     def place_slots(self, hall: Hall, seat: int, member: int, slots: list[int]) -> list[int]:
         return placing.place_slots(hall, content_of(hall), seat, slots)
+
+    def why_not_slot(self, hall: Hall, seat: int, slot: int) -> Refusal | None:
+        return placing.why_not_slot(hall, content_of(hall), seat, slot)
 
     def before_placing(self, table: HallTable, seat: int, member: int, slot: int) -> None:
         placing.before_placing(table, seat, member, slot)
@@ -202,9 +205,9 @@ class DarkAlleyHooks(Hooks):
         return super().day_modifier(hall, content, day) if changed is None else changed
 
     def modifiers(
-        self, hall: Hall, performer: int, markers: Sequence[int], slot: int, day: tuple[int, int]
-    ) -> list[tuple[int, int]]:
-        return performing.modifiers(hall, performer, markers, slot, day)
+        self, hall: Hall, content: Content, performer: int, markers: Sequence[int], slot: int, day: Change
+    ) -> Iterable[Sequence[Change]]:
+        return performing.modifiers(hall, content, performer, markers, slot, day)
 
     def final_yield(
         self, hall: Hall, content: Content, markers: Sequence[int], slot: int, performer: int, modified: Yield

@@ -82,8 +82,7 @@ def _card(menus: "Menus", command: Any) -> "Path":
                 f"by {DICE[die]}, which shows {face_name(die, menus.view.dice[die])}",
             )
         case tr.ChooseComponent(component=component, manager_slot=manager):
-            words = "onto a slot of the Manager's" if manager else "onto the board"
-            return (COMPONENTS[component], words) if manager else (COMPONENTS[component],)
+            return (COMPONENTS[component], "onto a slot of the Manager's" if manager else "onto the board")
         case tr.PayForSale(bargain=bargain):
             return ("pay" + (f" with {bargain} AP of bargaining" if bargain else ""),)
         case tr.GiveCard(card=card):
@@ -126,15 +125,18 @@ def _performance(menus: "Menus", command: Any) -> "Path":
             return ("set up two markers as one", TRICKS[trick], f"on {menus.card(card)}", *spot)
         case tr.InviteGuest(trick=trick, card=card):
             return ("set up beside the slots", TRICKS[trick], f"of {menus.card(card)}")
+        case tr.InvitePile(trick=trick, card=card):
+            return ("set up two markers as one beside the slots", TRICKS[trick], f"of {menus.card(card)}")
         case tr.SwapCards(first=first, second=second):
             return (card_name(first), f"with {card_name(second)}")
         case tr.PerformInStreet(card=card, slot=slot):
-            return ("perform in the street", f"{menus.marker(card, slot)} of {card_name(card)}")
+            return ("perform in the street", card_name(card), menus.marker_at(card, slot))
         case tr.ChoosePremiere(trick=trick, resource=resource):
             return (TRICKS[trick], {1: "Fame", 2: "coins", 3: "Shards"}[resource] + " twice")
         case tr.StealYield(own_slot=own, slot=slot):
-            card = menus.performed()
-            return (f"that of {menus.marker(card, slot)}", f"in place of {menus.marker(card, own)}")
+            alley = menus.view.dark_alley
+            card = alley.performed_card if alley is not None else 0
+            return (f"that of {menus.marker_at(card, slot)}", f"in place of {menus.marker_at(card, own)}")
         case tr.Possess(card=card):
             return (menus.card(card),)
         case tr.OrderModifiers(order=order):

@@ -35,9 +35,10 @@ from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.prophecies import in_force
 from services.trickerion.dark_alley.tricks import marker_yield
 from services.trickerion.hall import Hall, displayed, seat_of, trick_of
+from services.trickerion.hooks import Change
 from services.trickerion.performance import ChooseCard, own_markers, perform
 from services.trickerion.theater import RescheduleTo, reschedules
-from services.trickerion.yields import changed, changes_of
+from services.trickerion.yields import changed, weekday_change
 
 POSSESSION_SHARDS = 1
 """What Soul Possession costs."""
@@ -204,36 +205,39 @@ def trick_yield(hall: Hall, content: Content, markers: Sequence[int], slot: int)
     return marker_yield(hall, content, markers[taken.get(slot, slot)])
 
 
-def modifiers(
-    hall: Hall, performer: int, markers: Sequence[int], slot: int, day: tuple[int, int]
-) -> list[tuple[int, int]]:
-    """What changes the yield of the marker in a slot: weekday, Arranged Fiasco, Trick Steal (TR-D31, TR-D57, TR-AD35).
-
-    They act in the order that gives most, or as the owner chose (TR-D23, TR-AD10).
-    """
+def changes(
+    hall: Hall, content: Content, performer: int, markers: Sequence[int], slot: int, day: Change
+) -> list[Change]:
+    """What changes the yield of the marker in a slot: weekday, Arranged Fiasco, Trick Steal, Grand Premiere."""
     alley = alley_of(hall)
-    changes = [day]
+    found = [day]
     if alley.performing[performer] == Assignment.ARRANGED_FIASCO and not hall.rulings.fiasco_flat:
-        changes.append((1, 0) if seat_of(markers[slot]) == performer else (-1, 0))
+        found.append(Change(1 if seat_of(markers[slot]) == performer else -1, 0))
     if slot in alley.stolen[1::2]:
-        changes.append((-1, 0))
-    changes.sort()
-    for chosen in alley.chosen_orders:
+        found.append(Change(-1, 0))
+    found.sort()
+    if alley.premiere and slot == premiere_slot(hall, content, markers, performer):
+        twice = alley.premiere[1]
+        found.append(Change(0, 0, 2 if twice == Resource.FAME else 1, 2 if twice == Resource.COINS else 1))
+    return found
+
+
+def modifiers(
+    hall: Hall, content: Content, performer: int, markers: Sequence[int], slot: int, day: Change
+) -> Iterable[Sequence[Change]]:
+    """Changes in every order, or in the one that the owner chose (TR-D23, TR-D31, TR-D57, TR-D58, TR-AD10, TR-AD35)."""
+    found = changes(hall, content, performer, markers, slot, day)
+    for chosen in alley_of(hall).chosen_orders:
         if chosen[0] == slot:
-            return [changes[position] for position in chosen[1:]]
-    return changes
+            return [[found[position] for position in chosen[1:]]]
+    return permutations(found)
 
 
 def final_yield(hall: Hall, content: Content, markers: Sequence[int], slot: int, performer: int, paid: Yield) -> Yield:
-    """What the owner of the marker in a slot receives (TR-D58, TR-D104, TR-AD17)."""
+    """What the owner of the marker in a slot receives (TR-D58, TR-D104, TR-AD17); no change acts on Shards."""
     premiere = alley_of(hall).premiere
-    if premiere and slot == premiere_slot(hall, content, markers, performer):
-        twice = premiere[1]
-        paid = Yield(
-            paid.fame * (2 if twice == Resource.FAME else 1),
-            paid.coins * (2 if twice == Resource.COINS else 1),
-            paid.shards * (2 if twice == Resource.SHARDS else 1),
-        )
+    if premiere and premiere[1] == Resource.SHARDS and slot == premiere_slot(hall, content, markers, performer):
+        paid = Yield(paid.fame, paid.coins, paid.shards * 2)
     if in_force(hall, content).coins_as_fame:
         return Yield(paid.fame + paid.coins, 0, paid.shards)
     return paid
@@ -282,21 +286,23 @@ class OrderOffer(Ask, tag="modifier_order"):
     EXPECTED: ClassVar[tuple[type, ...]] = (OrderModifiers,)
 
     def asked(self, hall: Hall) -> Sequence[int]:
-        fames = {self._fame(hall, order) for order in self._orders(hall)}
-        return (self.seat,) if len(fames) > 1 else ()
+        return (self.seat,) if len({self._yield(hall, order) for order in self._orders(hall)}) > 1 else ()
 
-    def _changes(self, hall: Hall) -> list[tuple[int, int]]:
-        return changes_of(hall, content_of(hall), self.performer, self.card, self.slot)
+    def _changes(self, hall: Hall) -> list[Change]:
+        content, markers = content_of(hall), self._markers(hall)
+        day = weekday_change(hall, content, self.performer, markers, self.slot)
+        return changes(hall, content, self.performer, markers, self.slot, day)
+
+    def _markers(self, hall: Hall) -> list[int]:
+        return hall.stage[displayed(hall, self.card)]
 
     def _orders(self, hall: Hall) -> Iterable[tuple[int, ...]]:
         return permutations(range(len(self._changes(hall))))
 
-    def _fame(self, hall: Hall, order: Sequence[int]) -> int:
-        content = content_of(hall)
-        markers = hall.stage[displayed(hall, self.card)]
-        own = trick_yield(hall, content, markers, self.slot)
-        changes = self._changes(hall)
-        return changed(own.fame, [changes[position][0] for position in order], hall.rulings.skip_absent_yield)
+    def _yield(self, hall: Hall, order: Sequence[int]) -> Yield:
+        own = trick_yield(hall, content_of(hall), self._markers(hall), self.slot)
+        found = self._changes(hall)
+        return changed(own, [found[position] for position in order], hall.rulings.skip_absent_yield)
 
     def options(self, hall: Hall, seat: int) -> Iterable[OrderModifiers]:
         return [commands.order_modifiers(order) for order in self._orders(hall)]

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from guildhall.kernel.cards import FRONT, SPECTATOR
 from guildhall.kernel.frames import Frame
+from guildhall.kernel.refusal import Refusal
 from guildhall.trickerion.v1.structs import (
     AbilityUsed,
     Assignment,
@@ -70,6 +71,16 @@ def place_slots(hall: Hall, content: Content, seat: int, slots: list[int]) -> li
         lowest = min((slot_ap(content, slot) for slot in slots if not on_stage(slot)), default=0)
         slots = [slot for slot in slots if on_stage(slot) or slot_ap(content, slot) == lowest]
     return slots
+
+
+def why_not_slot(hall: Hall, content: Content, seat: int, slot: int) -> Refusal | None:
+    """Why the active prophecy leaves out a slot that is free; None: it does not."""
+    coins = fee(hall, content, slot)
+    if coins > hall.coins[seat]:
+        return Refusal("SLOT_COSTS_COINS", f"That slot costs {coins} coins in this turn.", "TR-D108")
+    if in_force(hall, content).lowest_slot:
+        return Refusal("LOWEST_MODIFIER", "In this turn the lowest free modifier has to be taken.", "TR-D117")
+    return None
 
 
 def locations(hall: Hall, seat: int, member: int, location: int) -> Sequence[int]:

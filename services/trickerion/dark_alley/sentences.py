@@ -118,6 +118,12 @@ def guest_invited(t: Narrator, event: tr.GuestInvited) -> Clause:
     return t.do(event.seat, "set", f"up {TRICKS[event.trick]} beside the slots of {card_name(event.card)}")
 
 
+def pile_invited(t: Narrator, event: tr.PileInvited) -> Clause:
+    t.put_beside(event.card, event.seat, event.trick)
+    words = f"up two markers of {TRICKS[event.trick]} as one beside the slots of {card_name(event.card)}"
+    return t.do(event.seat, "set", words)
+
+
 def cards_swapped(t: Narrator, event: tr.PerformanceCardsSwapped) -> Clause:
     cards = f"{card_name(event.first)} and {card_name(event.second)}"
     return t.do(event.seat, "let", f"{cards} change places")
@@ -213,6 +219,7 @@ CLAUSES: Final[dict[type, Callable[[Narrator, Any], Clause | None]]] = {
     tr.HandTakenUp: silent,
     tr.PileSetUp: pile_set_up,
     tr.GuestInvited: guest_invited,
+    tr.PileInvited: pile_invited,
     tr.PerformanceCardsSwapped: cards_swapped,
     tr.MarkerLeft: marker_left,
     tr.MarkerRestored: marker_restored,

@@ -12,10 +12,12 @@ from guildhall.trickerion.v1.structs import (
     Declined,
     GuestInvited,
     InviteGuest,
+    InvitePile,
     Magician,
     MarkerLeft,
     PerformanceCardsSwapped,
     PerformInStreet,
+    PileInvited,
     PileSetUp,
     SetUpPile,
     SetUpTrick,
@@ -24,14 +26,14 @@ from guildhall.trickerion.v1.structs import (
 from services.trickerion import commands as base_commands
 from services.trickerion import hooks, money, theater
 from services.trickerion.asking import Ask, HallTable
-from services.trickerion.content import Action, Content, Yield
+from services.trickerion.content import Action, Content
 from services.trickerion.dark_alley import commands
 from services.trickerion.dark_alley.cards import Bonus, armed_card, bonus_ap
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.tricks import marker_yield
 from services.trickerion.dark_alley.workshop_cards import gain_yield
 from services.trickerion.hall import Hall, display_of, displayed, seat_of, theater_day, trick_of
-from services.trickerion.yields import changed
+from services.trickerion.yields import change_of_day, changed
 
 SWAP_COINS = 3
 """What Buying Time pays."""
@@ -117,7 +119,7 @@ def joined_bonuses(hall: Hall, content: Content, card: int, slot: int) -> list[i
 
 
 def guests(hall: Hall, content: Content, seat: int) -> list[Any]:
-    """Markers beside the slots of cards without a free slot (TR-D51, TR-AD30)."""
+    """Markers, or Electra's piles, beside the slots of cards without a free slot (TR-D51, TR-AD30)."""
     if hall.ap < bonus_ap(hall, content):
         return []
     full = [
@@ -125,18 +127,21 @@ def guests(hall: Hall, content: Content, seat: int) -> list[Any]:
         for card, markers in zip(display_of(hall), hall.stage, strict=True)
         if all(markers[: len(content.performances[card].layout.slots)])
     ]
-    return [
+    single = [
         commands.invite_guest(trick, card)
         for trick, symbol, prepared in zip(hall.tricks[seat], hall.symbols[seat], hall.prepared[seat], strict=True)
         if prepared
         for card, markers in full
         if not theater.same_symbol(markers, seat, symbol)
     ]
+    two = pile_tricks(hall, seat)
+    return [*single, *(commands.invite_pile(guest.trick, guest.card) for guest in single if guest.trick in two)]
 
 
-def invite(table: HallTable, seat: int, command: InviteGuest) -> Sequence[Frame]:
+def invite(table: HallTable, seat: int, command: InviteGuest | InvitePile) -> Sequence[Frame]:
+    kind = PileInvited if isinstance(command, InvitePile) else GuestInvited
     money.spend_ap(table, bonus_ap(table.hall, table.content))
-    table.emit(GuestInvited(seat, command.trick, command.card))
+    table.emit(kind(seat, command.trick, command.card))
     hooks.of(table.hall).trick_set_up(table, seat, command.trick)
     return ()
 
@@ -185,11 +190,10 @@ def perform_in_street(table: HallTable, seat: int, command: PerformInStreet) -> 
     hall, content = table.hall, table.content
     marker = hall.stage[displayed(hall, command.card)][command.slot]
     own = marker_yield(hall, content, marker)
-    fame, coins = hooks.of(hall).day_modifier(hall, content, theater_day(hall, seat))
-    skip = hall.rulings.skip_absent_yield
+    day = change_of_day(hall, content, theater_day(hall, seat))
     money.spend_ap(table, bonus_ap(hall, content))
     table.emit(MarkerLeft(seat, command.card, command.slot))
-    gain_yield(table, seat, Yield(changed(own.fame, (fame,), skip), changed(own.coins, (coins,), skip), own.shards))
+    gain_yield(table, seat, changed(own, [day], hall.rulings.skip_absent_yield))
     return ()
 
 

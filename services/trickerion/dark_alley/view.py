@@ -1,10 +1,21 @@
 """The Dark Alley's part of a viewer's View."""
 
-from guildhall.kernel.cards import FRONT
-from guildhall.trickerion.v1.structs import DarkAlleyPlayer, DarkAlleyView, Draw, SpecialDeck
+from guildhall.kernel.cards import FRONT, SPECTATOR
+from guildhall.trickerion.v1.structs import (
+    DarkAlleyPlayer,
+    DarkAlleyView,
+    Draw,
+    ModifierOrder,
+    PlacedCharacter,
+    SpecialDeck,
+    TakenYield,
+    TrickPremiere,
+)
+from services.trickerion.content import FIRST_SPECIAL
 from services.trickerion.dark_alley.evolve import alley_of, cards_of
+from services.trickerion.dark_alley.hall import NOBODY, Alley, seat_and_member
 from services.trickerion.dark_alley.location import DECKS
-from services.trickerion.hall import Hall
+from services.trickerion.hall import MEMBERS, NOTHING, Hall
 
 
 def view(hall: Hall) -> DarkAlleyView:
@@ -25,12 +36,30 @@ def view(hall: Hall) -> DarkAlleyView:
         enhanced=tuple(alley.enhanced),
         shares=tuple(alley.shares),
         in_stock=tuple(alley.in_stock),
-        players=tuple(
-            DarkAlleyPlayer(seat, used, performing, tuple(performed), talent)
-            for seat, (used, performing, performed, talent) in enumerate(
-                zip(alley.used, alley.performing, alley.performed, alley.talents, strict=True)
-            )
-        ),
+        players=tuple(_player(hall, alley, seat) for seat in range(len(alley.used))),
+        placed=tuple(PlacedCharacter(*seat_and_member(who)) for who in alley.placed),
+        copied=alley.copied,
+        drew=alley.drew,
+        told=alley.told,
+        quick_order_claimant=None if alley.claimant == NOBODY else alley.claimant,
+        premiere=TrickPremiere(*alley.premiere) if alley.premiere else None,
+        stolen=tuple(map(TakenYield, alley.stolen[::2], alley.stolen[1::2])),
+        performed_card=alley.performed_card,
+        modifier_orders=tuple(ModifierOrder(slot, tuple(order)) for slot, *order in alley.chosen_orders),
+    )
+
+
+def _player(hall: Hall, alley: Alley, seat: int) -> DarkAlleyPlayer:
+    assigned = hall.assigned[seat]
+    return DarkAlleyPlayer(
+        seat=seat,
+        ability_used=alley.used[seat],
+        performing=alley.performing[seat],
+        performed=tuple(alley.performed[seat]),
+        talent=alley.talents[seat],
+        durable=tuple(alley.durable[seat]),
+        shown=tuple(card & FRONT for card in hall.hands[seat] if card & SPECTATOR and card & FRONT >= FIRST_SPECIAL),
+        unseen=tuple(member for member in MEMBERS if assigned[member] != NOTHING and not assigned[member] & SPECTATOR),
     )
 
 

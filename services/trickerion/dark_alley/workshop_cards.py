@@ -242,19 +242,22 @@ def find_talent(table: HallTable, seat: int, command: Prepare) -> Sequence[Frame
 
 
 class Talent(Ask, tag="talent"):
-    """Hidden Talent, in Return Characters: which Specialist the Apprentice becomes (TR-D69, TR-AD44)."""
+    """Hidden Talent, in Return Characters: which Specialist the Apprentice becomes, if any (TR-D69, TR-AD44)."""
 
-    ASKS: ClassVar[str] = "choose the Specialist that your Apprentice becomes"
+    ASKS: ClassVar[str] = "choose the Specialist that your Apprentice becomes, or decline"
     RULE: ClassVar[str] = "TR-D69"
-    EXPECTED: ClassVar[tuple[type, ...]] = (PickSpecialist,)
+    EXPECTED: ClassVar[tuple[type, ...]] = (PickSpecialist, Decline)
 
     def asked(self, hall: Hall) -> Sequence[int]:
         return (self.seat,) if not_on_team(hall, self.seat) else ()
 
-    def options(self, hall: Hall, seat: int) -> Iterable[PickSpecialist]:
-        return [base_commands.pick_specialist(kind) for kind in not_on_team(hall, seat)]
+    def options(self, hall: Hall, seat: int) -> Iterable[Any]:
+        return [base_commands.DECLINE, *(base_commands.pick_specialist(kind) for kind in not_on_team(hall, seat))]
 
-    def choose(self, table: HallTable, seat: int, command: PickSpecialist) -> None:
+    def choose(self, table: HallTable, seat: int, command: PickSpecialist | Decline) -> None:
+        if isinstance(command, Decline):
+            table.emit(Declined(seat))
+            return
         table.emit(ApprenticeLeft(seat, alley_of(table.hall).talents[seat]))
         table.emit(CharacterJoined(seat, command.character, False))
         pay_wages(table, seat, table.content.characters[command.character].wage)

@@ -10,12 +10,14 @@ import pytest
 
 from guildhall.kernel.frames import Choice
 from services.arcane_alley.rules import RULES
+from tests.campaign import LONG
 from tests.games.arcane_alley.subject import ARCANE_ALLEY, BOTH
 from tests.games.arcane_alley.tables import OPEN
 from tests.suites import noninterference
 
-GAMES_AT_EVERY_VERSION = 16
-GAMES_AT_SOME_VERSIONS = 100
+AT_EVERY_VERSION = range(400) if LONG else (0, 1, 2, 5, 7)
+"""Seeds; these few have every player count, and both kinds of players."""
+GAMES_AT_SOME_VERSIONS = 2_000 if LONG else 50
 SOME = 0.04
 TWINS_OF_A_SCRIPT = 12
 """Twins of each scripted table for each viewer."""
@@ -30,9 +32,15 @@ def check(seeds: range, share: float) -> noninterference.Seen:
     return seen
 
 
-@pytest.mark.parametrize("seed", range(GAMES_AT_EVERY_VERSION))
+@pytest.mark.parametrize("seed", AT_EVERY_VERSION)
 def test_every_seat_and_a_spectator_at_every_version(seed: int) -> None:
     check(range(seed, seed + 1), 1.0)
+
+
+def test_every_player_count_is_among_them() -> None:
+    creations = [BOTH[seed % 2].creation(Random(seed)) for seed in AT_EVERY_VERSION]
+    assert {len(creation.subjects) for creation in creations} == set(RULES.seats)
+    assert {seed % 2 for seed in AT_EVERY_VERSION} == {0, 1}
 
 
 @pytest.mark.parametrize("part", range(5))

@@ -148,6 +148,7 @@ WORDS: Final[dict[str, type[Any]]] = {
     "weave": wire.WeaveFate,
     "pile": wire.SetUpPile,
     "guest": wire.InviteGuest,
+    "guest_pile": wire.InvitePile,
     "swap": wire.SwapCards,
     "street": wire.PerformInStreet,
     "trick": wire.ChooseTrick,

@@ -1,5 +1,7 @@
 """What cannot be done is refused with its rule, and changes nothing."""
 
+from collections.abc import Callable
+
 import pytest
 
 from guildhall.kernel.decide import decide
@@ -30,6 +32,105 @@ def test_assignments() -> None:
     refused(t, wire.Assign(()), "TR-043")
     refused(t, wire.Assign((4_000_000_000, 0, 0)), "TR-043")
     refused(t, wire.EndPlacement(), "TR-043")
+
+
+TWO_AND_TWO = {"a": seat("magician engineer apprentice")}
+PLACING = {
+    "a": seat("magician:downtown engineer:theater manager:theater@friday_1 apprentice"),
+    "b": seat("magician:workshop apprentice:downtown@downtown_1 engineer:theater@sunday_1"),
+}
+R01 = PerformanceCard.R01
+SLOTS = {"theater": "friday"}
+
+
+def placing() -> Script:
+    return place(**PLACING)
+
+
+def theater_of_b() -> Script:
+    return place(a=seat("engineer:theater"), b=seat("engineer:theater@sunday_1"))
+
+
+def at(location: str, rest: str = "", **has: int) -> Callable[[], Script]:
+    """Seat a's Magician acts at a Location with what `has` says."""
+
+    def begin() -> Script:
+        t = place(a=seat(f"magician:{location}{rest}", **has), dice="any X / X X / X X")
+        t.a.does(f"place magician {SLOTS.get(location, location)}_1")
+        return t
+
+    return begin
+
+
+@pytest.mark.parametrize(
+    ("begin", "command", "rule"),
+    [
+        pytest.param(
+            lambda: assign(2, **TWO_AND_TWO),
+            wire.Assign((Assignment.MARKET_ROW, Assignment.DOWNTOWN, Assignment.DOWNTOWN)),
+            "",
+            id="the hand has two of a card: it may be used twice",
+        ),
+        pytest.param(
+            lambda: assign(2, **TWO_AND_TWO),
+            wire.Assign((Assignment.DOWNTOWN,) * 3),
+            "TR-043",
+            id="a card used more often than it is there",
+        ),
+        pytest.param(
+            lambda: assign(2, options=ALLEY, a=seat("magician engineer", hand="empower")),
+            wire.Assign((Assignment.EMPOWER,) * 2),
+            "TR-043",
+            id="a special card used twice",
+        ),
+        pytest.param(
+            lambda: assign(2, **TWO_AND_TWO),
+            wire.Assign((0, 0, 0, Assignment.THEATER)),
+            "TR-043",
+            id="a Character not owned",
+        ),
+        pytest.param(
+            lambda: assign(2, options=ALLEY, a=seat("magician engineer", hand="empower")),
+            wire.Assign((Assignment.INTEREST, 0)),
+            "TR-043",
+            id="a card not in hand",
+        ),
+        pytest.param(placing, wire.Place(Member.MAGICIAN, Slot.DOWNTOWN_1), "TR-048", id="a taken slot"),
+        pytest.param(placing, wire.Place(Member.ENGINEER, Slot.FRIDAY_BACKSTAGE_1), "TR-048", id="an own taken slot"),
+        pytest.param(placing, wire.Place(Member.ENGINEER, Slot.SATURDAY_BACKSTAGE_1), "TR-102", id="a second weekday"),
+        pytest.param(
+            theater_of_b, wire.Place(Member.ENGINEER, Slot.SUNDAY_BACKSTAGE_2), "TR-103", id="an opponent's weekday"
+        ),
+        pytest.param(
+            at("market_row", coins=2), wire.Buy(Component.METAL, 3, 0, False), "TR-074", id="coins that are not there"
+        ),
+        pytest.param(at("downtown", shards=0), wire.Enhance(), "TR-054", id="a Shard that is not there"),
+        pytest.param(
+            at("downtown", fame=1, coins=0),
+            wire.LearnTrick(Trick.PAPER_SHRED, 0),
+            "TR-061",
+            id="Fame that is not there, nor coins for it",
+        ),
+        pytest.param(
+            at("workshop", coins=9), wire.ReturnComponents(Component.WOOD, 1), "TR-079", id="Components not there"
+        ),
+        pytest.param(
+            at("workshop", coins=9), wire.Prepare(Trick.LINKING_RINGS), "TR-091", id="a Trick that is not there"
+        ),
+        pytest.param(
+            at("market_row", coins=9), wire.Buy(Component.METAL, 1, 5, False), "TR-073", id="AP that are not there"
+        ),
+        pytest.param(at("theater", " engineer"), wire.Reschedule(R01, 0), "TR-116", id="a marker that is not there"),
+    ],
+)
+@pytest.mark.rule("TR-043", "TR-048", "TR-102", "TR-103", "TR-054", "TR-061", "TR-074")
+def test_each_clause_of_what_was_promised(begin: Callable[[], Script], command: object, rule: str) -> None:
+    """An assignment, a placement, a payment that cannot be is refused by its rule, and nothing is changed."""
+    t = begin()
+    if rule:
+        refused(t, command, rule)
+    else:
+        t.decide(0, command)
 
 
 @pytest.mark.rule("TR-045", "TR-048", "TR-102", "TR-103", "TR-105")

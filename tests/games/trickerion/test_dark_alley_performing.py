@@ -134,6 +134,35 @@ def test_a_premiere_yields_one_resource_twice(choice: str, found: tuple[int, int
     assert tuple(gained(t, kind, Cause.YIELD).get("a", 0) for kind in kinds) == found
 
 
+@pytest.mark.rule("TR-D58", "TR-D23", "TR-AD10")
+@pytest.mark.parametrize(("resource", "found"), [("fame", (5, 1)), ("coins", (2, 3))])
+def test_a_premieres_doubling_comes_before_what_thursday_takes(resource: str, found: tuple[int, int]) -> None:
+    """3 Fame and 2 coins: twice, then 1 less, is more than 1 less, then twice."""
+    t = performing("grand_premiere", day="thursday", stage="a/window_to_the_otherworld@R08:0.0>down")
+    t.a.does("perform R08", f"premiere window_to_the_otherworld {resource}")
+    paid = tuple(gained(t, kind, Cause.YIELD).get("a", 0) for kind in (wire.FameGained, wire.CoinsGained))
+    assert paid == found
+
+
+@pytest.mark.rule("TR-D58", "TR-D23", "TR-AD10")
+@pytest.mark.parametrize(("order", "fame"), [("modifiers 1 0", 5), ("modifiers 0 1", 4)])
+def test_the_owner_orders_a_premieres_doubling_too(order: str, fame: int) -> None:
+    stage = "a/window_to_the_otherworld@R08:0.0>down"
+    t = performing("grand_premiere", day="thursday", stage=stage, rulings={"yield_modifier_order": "ask"})
+    t.a.does("perform R08", "premiere window_to_the_otherworld fame")
+    assert t.asked == {"a": "modifier_order"}
+    t.a.does(order)
+    assert gained(t, wire.FameGained, Cause.YIELD) == {"a": fame}
+
+
+@pytest.mark.rule("TR-D57", "TR-A2", "TR-AD35")
+def test_a_fiasco_raises_what_a_trick_does_not_yield_whatever_the_weekdays_ruling() -> None:
+    stage = "a/linking_rings@R08:0.0>down"
+    t = performing("arranged_fiasco", stage=stage, rulings={"modifier_on_absent_yield": "skip"})
+    t.a.does("perform R08")
+    assert gained(t, wire.FameGained, Cause.YIELD) == {"a": 1}
+
+
 @pytest.mark.rule("TR-D58", "TR-D54", "TR-D33", "TR-AD36")
 @pytest.mark.parametrize(("first", "second"), [("", "+"), ("+", "")])
 def test_of_two_markers_of_a_trick_the_better_one_has_the_premiere(first: str, second: str) -> None:

@@ -54,7 +54,7 @@ def test_p18_the_best_slots_cost_coins(place_: str) -> None:
     t.a.does(f"place magician {place_}_1")
     t.a.has(coins=0, ap=5)
     t = place(a=seat(f"magician:{place_}", coins=2), **under(18))
-    t.a.cannot(f"place magician {place_}_1")
+    t.a.cannot(f"place magician {place_}_1", because="TR-D108")
     t.a.does(f"place magician {place_}_4")
     t.a.has(coins=2)
 
@@ -63,7 +63,11 @@ def test_p18_the_best_slots_cost_coins(place_: str) -> None:
 def test_p27_the_lowest_slot_has_to_be_taken() -> None:
     t = place(a=seat("magician:market_row"), b=seat("magician apprentice:market_row"), **under(27))
     assert t.a.may_begin("place") == ["place magician market_row_4"]
+    t.a.cannot("place magician market_row_1", because="TR-D117")
+    t.a.cannot("place magician downtown_1", because="TR-048")
     t.a.does("place magician market_row_4", "end")
+    t.b.cannot("place apprentice_1 market_row_4", because="TR-048")
+    t.b.cannot("place apprentice_1 market_row_1", because="TR-D117")
     assert t.b.may_begin("place") == ["place apprentice_1 market_row_2"]
 
 
@@ -74,6 +78,8 @@ def test_p27_in_the_theater_a_magician_may_still_go_on_stage() -> None:
     backstage = ["place magician sunday_1", "place magician sunday_2"]
     assert sorted(t.a.may_begin("place magician")) == sorted([*stages, *backstage])
     assert t.a.may_begin("place apprentice_1") == ["place apprentice_1 sunday_1", "place apprentice_1 sunday_2"]
+    t.a.cannot("place apprentice_1 friday_1", because="TR-D117")
+    t.a.cannot("place apprentice_1 friday_stage", because="TR-105")
 
 
 @pytest.mark.rule("TR-D99", "TR-AD16")

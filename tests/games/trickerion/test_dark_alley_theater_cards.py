@@ -26,7 +26,7 @@ FULL = "b/barricaded_barrels@R10:0.0>right b/stocks_escape@R10:1.0>down b/burnin
 
 @pytest.mark.rule("TR-D51", "TR-AD30")
 def test_a_guest_lies_beside_a_full_card() -> None:
-    t = acting("guest_performer", stage=FULL)
+    t = acting("guest_performer", magician="mechaniker", stage=FULL)
     assert t.a.may_begin("guest", "set_up") == ["guest linking_rings R10"]
     t.a.does("guest linking_rings R10")
     t.has(stage=f"{FULL} a/linking_rings@R10:guest")
@@ -68,6 +68,35 @@ def test_a_guest_leaves_with_its_card() -> None:
     t = end_turn(a=seat(), display="R01 R02 R03 R10", turn=3, stage=f"{FULL} a/linking_rings@R10:guest", options=ALLEY)
     assert t.stage == "" and "R10" not in t.display
     t.a.has(supply="4 4 4 4")
+
+
+@pytest.mark.rule("TR-D33", "TR-D51", "TR-AD30")
+def test_electras_pile_may_be_a_guest() -> None:
+    t = acting("guest_performer", magician="electra", stage=FULL)
+    assert sorted(t.a.may_begin("guest")) == ["guest linking_rings R10", "guest_pile linking_rings R10"]
+    t.a.does("guest_pile linking_rings R10")
+    t.has(stage=f"{FULL} a/linking_rings@R10:guest+")
+    t.a.has(ap=0, tricks="linking_rings:spades*0", fame=5, coins=10)
+    assert not t.told(wire.LinkMade)
+
+
+@pytest.mark.rule("TR-D33", "TR-D51", "TR-AD30")
+def test_no_guest_pile_of_one_marker_or_of_another_magician() -> None:
+    t = acting("guest_performer", RINGS.replace("*2", "*1"), magician="electra", stage=FULL)
+    assert t.a.may_begin("guest") == ["guest linking_rings R10"]
+    t.a.cannot("guest_pile linking_rings R10", because="TR-D12")
+    t = acting("guest_performer", magician="mechaniker", stage=FULL)
+    t.a.cannot("guest_pile linking_rings R10", because="TR-D12")
+
+
+@pytest.mark.rule("TR-D33", "TR-AD28", "TR-AD30")
+def test_a_guest_pile_yields_more_and_returns_as_two() -> None:
+    a = seat("magician@friday_stage", magician="electra")
+    t = perform(a=a, stage=f"{FULL} a/linking_rings@R10:guest+", options=ALLEY)
+    t.a.does("perform R10")
+    paid = {e.seat: e.amount for e in t.told(wire.CoinsGained) if e.cause == wire.Cause.YIELD}
+    assert paid[0] == 3
+    t.a.has(supply="4 4 4 4", tricks="linking_rings:spades*0")
 
 
 # --- Orchestral Interlude, Headliner Trick, New Twist, Buying Time

@@ -172,11 +172,24 @@ def test_a_talent_becomes_a_specialist() -> None:
     t.a.does("prepare living_piano")
     t.begins("end_turn")
     assert t.asked == {"a": "talent"}
-    assert t.a.may == ["specialist manager", "specialist assistant"]
+    assert t.a.may == ["decline", "specialist manager", "specialist assistant"]
     before = t.a.coins
     t.a.does("specialist assistant")
     t.a.has(members="magician engineer assistant", coins=before - 2)
     assert t.special_deck("workshop").split()[-1] == "hidden_talent"
+
+
+@pytest.mark.rule("TR-D69", "TR-AD44")
+@pytest.mark.parametrize("late", [False, True])
+def test_a_talent_may_stay_an_apprentice(late: bool) -> None:
+    t = acting("hidden_talent", kind="apprentice", coins=2, fame=20)
+    t.a.does("prepare living_piano")
+    t.begins("end_turn")
+    if late:
+        t.a.waits_too_long()
+    else:
+        t.a.does("decline")
+    t.a.has(coins=1, fame=20, members="apprentice_1")
 
 
 @pytest.mark.rule("TR-D69", "TR-AD44")

@@ -4,6 +4,7 @@ import pytest
 
 from guildhall.trickerion.v1 import structs as wire
 from services.trickerion.content import Yield
+from services.trickerion.hooks import Change
 from services.trickerion.yields import changed, yields
 from tests.games.trickerion.script import CONTENT, Script, perform, place, seat
 
@@ -13,12 +14,17 @@ DAYS = {"thursday": -1, "friday": 0, "saturday": 0, "sunday": 1}
 
 @pytest.mark.rule("TR-128", "TR-A2")
 def test_no_step_of_a_yield_falls_below_zero() -> None:
-    assert changed(2, [-1], False) == 1
-    assert changed(0, [-1], False) == 0
-    assert changed(0, [1], False) == 1
-    assert changed(0, [1], True) == 0
-    assert changed(1, [-1, -1, 1], False) == 1
-    assert changed(1, [-1, 1], True) == 1
+    def fame(printed: int, changes: list[int], skip: bool) -> int:
+        return changed(Yield(printed), [Change(change, 0, of_weekday=True) for change in changes], skip).fame
+
+    assert fame(2, [-1], False) == 1
+    assert fame(0, [-1], False) == 0
+    assert fame(0, [1], False) == 1
+    assert fame(0, [1], True) == 0
+    assert fame(1, [-1, -1, 1], False) == 1
+    assert fame(1, [-1, 1], True) == 1
+    assert changed(Yield(0), [Change(1, 0)], True).fame == 1
+    assert changed(Yield(3, 2), [Change(-1, 0, 2, 1), Change(0, -3, 1, 2)], False) == Yield(4, 0)
 
 
 def amounts(t: Script, card: str = "R08") -> dict[str, Yield]:

@@ -10,14 +10,18 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from guildhall.log.port import Position
+
 
 @dataclass
 class Game:
-    """`digest` chains the bodies, as a real game's hash does; `offset` is that of the last record."""
+    """`digest` chains the bodies, as a real game's hash does; `offset` is that of the last record, `began` the position
+    of the first where that was told."""
 
     commands: list[str] = field(default_factory=list)
     digest: bytes = b""
     offset: int = -1
+    began: Position | None = None
 
     @property
     def version(self) -> int:

@@ -4,8 +4,8 @@ A game's commands are what operators may do at any time (pause, resume, abort), 
 is legal; its first command creates it. The command's text is its id.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from guildhall.host import snapshots
 from guildhall.host.history import History
@@ -29,6 +29,8 @@ from tests.log.simulation.owners import DRAIN_SECONDS, LIMITS, Accepted, Answer,
 
 if TYPE_CHECKING:
     from tests.log.simulation.world import World
+
+T = TypeVar("T")
 
 SUBJECT = "somebody"
 UPKEEP = Upkeep(every_seconds=1e9)
@@ -161,6 +163,9 @@ class Kept:
 
     async def scan(self, partition: int, offset: int = 0) -> Sequence[Record]:
         return await self._topic.scan(partition, offset)
+
+    async def scan_as(self, partition: int, make: Callable[[Record], T]) -> Sequence[T]:
+        return await self._topic.scan_as(partition, make)
 
 
 def commands_of(game: KernelGame) -> list[str]:

@@ -12,6 +12,8 @@ import guildhall.log.recovery
 import guildhall.log.writer
 import tests.log.simulation.owners
 from guildhall.host.hosted_game import HostedGame
+from guildhall.host.partition import Partition
+from guildhall.kernel.game import Game as KernelGame
 from guildhall.log.errors import BadValue
 from guildhall.log.fold import Effective, FoldState, Verdict, Void, VoidReason, advance, judge
 from guildhall.log.ownership import Ownership
@@ -78,8 +80,8 @@ def position_without_claim(patch: pytest.MonkeyPatch) -> None:
     """A start from a checkpoint doesn't know who had claimed."""
     state_at = guildhall.log.recovery._state_at
 
-    def mutant(checkpoint: Checkpoint, markers: dict[str, Marker]) -> FoldState:
-        state = state_at(checkpoint, markers)
+    def mutant(checkpoint: Checkpoint, finished: dict[str, int]) -> FoldState:
+        state = state_at(checkpoint, finished)
         state.newest_claim = NO_CLAIM
         return state
 
@@ -149,7 +151,11 @@ def finished_without_a_marker(patch: pytest.MonkeyPatch) -> None:
     async def nothing(self: OwnGames, name: str, marker: Marker) -> None:
         pass
 
+    async def forget(self: Partition, hosted: HostedGame, game: KernelGame) -> None:
+        self.hosted.pop(hosted.game_id, None)
+
     patch.setattr(OwnGames, "put_marker", nothing)
+    patch.setattr(Partition, "_mark", forget)
 
 
 def never_standing_down(patch: pytest.MonkeyPatch) -> None:

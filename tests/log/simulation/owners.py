@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 from guildhall.log.errors import Busy, Closed, InFlight, LogUnavailable, NotOwner
 from guildhall.log.fold import Effective, Verdict
 from guildhall.log.ownership import BackOff, Ownership
-from guildhall.log.port import Appended, Claim, CompactedTopic, TooLarge
+from guildhall.log.port import Appended, Claim, CompactedTopic, Position, TooLarge
 from guildhall.log.recovery import Store, open_store, recover
 from guildhall.log.snapshots import Checkpoint, Marker, Snapshot, checkpoint_key, decode_marker, encode, snapshot_key
 from guildhall.log.writer import Limits, RuledOut, Writer
@@ -241,6 +241,8 @@ class OwnGames(Process):
             game = self.games.setdefault(name, Game())
             if entry.seq != game.version + 1:
                 self.world.violate(f"{self.instance} is told {name} {entry.seq} after {game.version}")
+            if not game.commands:
+                game.began = Position(verdict.offset, entry.claim)
             game.commands.append(command_of(entry.body))
             game.digest, game.offset = entry.hash, verdict.offset
             self.folds[name] += 1
@@ -312,8 +314,8 @@ class OwnGames(Process):
             for name, game in list(self.games.items()):
                 if game.ended and self.kept[name] == game.version:
                     await self.finish(name, game)
-            seqs = {name: game.version for name, game in self.games.items()}
-            await self.store_checkpoint(Checkpoint(self.writer.position, seqs))
+            begins = {name: game.began for name, game in self.games.items() if not self.kept[name] and game.began}
+            await self.store_checkpoint(self.writer.checkpoint(self.games, begins))
             self.world.meet("checkpoint", f"{self.instance} {self.writer.position}")
         except LogUnavailable:
             pass

@@ -1,8 +1,9 @@
-"""Page tokens: where a page begins, sealed so that nobody makes one up.
+"""Pages of a listing: their size, and the token of the next one, sealed so that nobody makes one up.
 
-The seal's key for one game's listings comes from the game's own seed, which every process that may serve the game
-knows, now and later. When the game is over its seats know the seed too, and could make a token up: it would only say
-where their own page begins. For listings across games it comes from the hall's own key, which all its processes share.
+A token is good for one listing and one caller. The key for one game's listings comes from the game's own seed, which
+every process that may serve the game knows, now and later. When the game is over its seats know the seed too, and could
+make a token up: it would only say where their own page begins. For listings across games the key comes from the hall's
+own, which all its processes share, so a listing goes on with whichever answers.
 """
 
 import base64
@@ -17,14 +18,11 @@ from guildhall.rpc.errors import Failure
 _SEAL_BYTES = 16
 
 
-def seal(seed: bytes, subject: str, version: int) -> str:
-    """The token of the page that begins with this version, for this subject; `seed` is the game's."""
-    return sealed(_key(seed), subject, version.to_bytes(8, "big"))
-
-
-def opened(seed: bytes, subject: str, token: str) -> int:
-    """The version. Raises Failure INVALID_PAGE_TOKEN."""
-    return int.from_bytes(unsealed(_key(seed), subject, token), "big")
+def page_size(asked: int, default: int, most: int, of: str = "entries") -> int:
+    """The size of a page, the default one for 0. Raises Failure INVALID_PAGE_SIZE."""
+    if not 0 <= asked <= most:
+        raise Failure("INVALID_PAGE_SIZE", f"A page has at most {most} {of}.", field="page_size")
+    return asked or default
 
 
 def hall_key(own: Ed25519PrivateKey) -> bytes:
@@ -34,12 +32,17 @@ def hall_key(own: Ed25519PrivateKey) -> bytes:
     )
 
 
+def game_key(seed: bytes) -> bytes:
+    """The key for listings of one game, of its seed."""
+    return _key(seed)
+
+
 def sealed(key: bytes, listing: str, place: bytes) -> str:
-    """The token of a place in a listing; `listing` says which one it is, and whose."""
+    """The token of a place (not empty) in a listing; `listing` says which one it is, and whose."""
     return base64.urlsafe_b64encode(place + _mark(key, listing, place)).decode().rstrip("=")
 
 
-def unsealed(key: bytes, listing: str, token: str) -> bytes:
+def opened(key: bytes, listing: str, token: str) -> bytes:
     """The place. Raises Failure INVALID_PAGE_TOKEN."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)

@@ -1,0 +1,30 @@
+"""Pauses: who lets offers lapse again and again keeps others waiting, and waits before queueing the next time.
+
+The first lapse is free (`HouseRules.missed_freely`); then there is a pause, each twice as long as the one before, up to
+an hour. Six hours after the last one all is forgotten. Declining costs no pause: it tells the others at once.
+"""
+
+from guildhall.kernel.refusal import Refusal
+from guildhall.matchmaking.v1.structs import OfferMissed
+from services.matchmaking.house import SECOND
+from services.matchmaking.step import Step
+
+
+def missed(step: Step, subject: str) -> None:
+    """The subject has let an offer of the queue lapse."""
+    house, known = step.house, step.pool.missed.get(subject)
+    times = 1 if known is None or known.forgotten_ms <= step.now_ms else known.times + 1
+    paused = times - house.missed_freely
+    pause_ms = min(house.pause_ms << min(paused - 1, 30), house.longest_pause_ms) if paused > 0 else 0
+    until_ms = step.now_ms + pause_ms
+    step.emit(OfferMissed(subject, times, until_ms, until_ms + house.missed_ms))
+
+
+def check_not_paused(step: Step, subject: str) -> None:
+    """Raises Refusal OFFERS_MISSED."""
+    known = step.pool.missed.get(subject)
+    if known is None or known.until_ms <= step.now_ms:
+        return
+    seconds = -(-(known.until_ms - step.now_ms) // SECOND)
+    message = f"{subject} has let {known.times} offers lapse, and may queue again in {seconds} seconds."
+    raise Refusal("OFFERS_MISSED", message, details={"subject": subject, "until_ms": str(known.until_ms)})
