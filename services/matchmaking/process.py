@@ -6,6 +6,7 @@ from guildhall.host.hall import Foundation
 from services.matchmaking.creating import Creator
 from services.matchmaking.hall_token import HallToken
 from services.matchmaking.house import HouseRules
+from services.matchmaking.operated import OperatedPools
 from services.matchmaking.page_tokens import PageTokens
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.results import Results
@@ -29,6 +30,7 @@ class Matchmaking:
         self.service = MATCHMAKING_SERVICE
         self.servicer = MatchmakingService(self.host, PageTokens(foundation.key))
         self.holdings = self.host.holdings
+        self.pools = OperatedPools(self.host)
 
     @property
     def partitions(self) -> int:
@@ -38,6 +40,7 @@ class Matchmaking:
     async def open(self) -> None:
         """Open its topics. Raises `LogError`."""
         await self.host.open()
+        self.pools.measure()
 
     def close(self) -> None:
         """Take no more requests, and end the open streams."""

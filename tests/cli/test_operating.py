@@ -22,8 +22,8 @@ from tests.cli.pty_player import sit_down
 from tests.services.hall import forget_stored
 
 WHY = "the cat is on the table"
-PARTITIONS = DEFAULT_PARTITIONS * len(faces.games())
-"""Of every game of the hall together."""
+PARTITIONS = DEFAULT_PARTITIONS * (len(faces.games()) + 1)
+"""Of every game of the hall together, and of matchmaking."""
 
 
 @pytest.fixture(scope="module")

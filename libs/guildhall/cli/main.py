@@ -19,6 +19,7 @@ COMMANDS = (
     "verify",
     "export",
     "game",
+    "pool",
     "owners",
     "log",
     "topics",
