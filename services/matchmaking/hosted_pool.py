@@ -436,7 +436,8 @@ class HostedPool:
             raise ValueError("the record does not follow the one before")
         if ids.version_hash(self._hash, b"", entry.seq, entry.body) != entry.hash:
             raise ValueError("the record's hash is not that of its body")
-        restored = mending.restored(entry.body)
+        events = [decode_event(event) for event in record.events]
+        restored = mending.first_restored(events)
         if restored is not None:
             self.put_back = self.put_back or restored.to_version < self.whole
             if restored.to_version != self.whole:
@@ -445,8 +446,8 @@ class HostedPool:
             raise ValueError("the record follows one that cannot be folded")
         mark = self._pool.mark()
         try:
-            for event in record.events:
-                evolve(self._pool, record.at_ms, decode_event(event))
+            for event in events:
+                evolve(self._pool, record.at_ms, event)
         except Exception:
             self._pool.rollback(mark)
             raise

@@ -2,7 +2,8 @@
 35).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -40,10 +41,14 @@ def restored(body: bytes) -> PoolRestored | None:
     """What an operator's record tells; None of every other, also of one that cannot be read."""
     try:
         record = decode_Record(body)
-        first = decode_event(record.events[0]) if record.events else None
+        return first_restored([decode_event(event) for event in record.events[:1]])
     except ValueError:
         return None
-    return first if isinstance(first, PoolRestored) else None
+
+
+def first_restored(events: Sequence[Any]) -> PoolRestored | None:
+    """The same of a record's events."""
+    return events[0] if events and isinstance(events[0], PoolRestored) else None
 
 
 def did_not_happen(restores: Iterable[tuple[int, int]]) -> list[range]:
