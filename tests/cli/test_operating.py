@@ -100,7 +100,7 @@ def test_a_paused_player_is_told_and_asked_again(hall: RunningHall) -> None:
         return "q" if number == 4 else ""
 
     def operate(what: str) -> None:
-        shown = done("log", "show", "--data", str(hall.data), "--events")
+        shown = done("log", "show", "--game", "arcane-alley", "--data", str(hall.data), "--events")
         [game] = re.findall(r"game_id='([a-z2-7]{26})'[^\n]*'Paula'", shown)
         done("game", what, game, "--why", WHY, *of_olga(hall))
 

@@ -52,4 +52,4 @@ async def test_over_kafka(broker: Broker, tmp_path: Path) -> None:
 async def test_a_fault_is_found(tmp_path: Path, fault: str, said: str) -> None:
     """The hall is wrong on purpose: without that no check is known to check anything."""
     with pytest.raises(AssertionError, match=said):
-        await run(tmp_path, ["--fault", fault], 6.0, 13, partial(open_sqlite, tmp_path / "log.sqlite"), calm=True)
+        await run(tmp_path, ["--fault", fault], 5.0, 13, partial(open_sqlite, tmp_path / "log.sqlite"), calm=True)
