@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from guildhall.matchmaking.v1 import structs as asked
 from guildhall.matchmaking.v1.structs import EndedForgotten
-from services.matchmaking import commands, matching, offers, parties, playing, tables, tickets
+from services.matchmaking import commands, matching, mending, offers, parties, playing, tables, tickets
 from services.matchmaking.evolve import forgettable, missed_long_ago
 from services.matchmaking.pool import Pool
 from services.matchmaking.step import Step
@@ -96,6 +96,7 @@ _HALL: Final[Mapping[type, Callable[[Step, Any], None]]] = {
     commands.GameMade: offers.made,
     commands.CreationRefused: offers.refused,
     commands.TakeResults: playing.take,
+    mending.RestorePool: mending.not_quarantined,
 }
 
 _EXPIRE: Final[Mapping[str, Callable[[Step, str], None]]] = {

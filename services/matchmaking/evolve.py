@@ -259,6 +259,10 @@ def results_taken(pool: Pool, event: facts.ResultsTaken) -> None:
     pool.positions.put(event.partition, (event.next_offset, event.newest_claim))
 
 
+def pool_restored(pool: Pool, event: facts.PoolRestored) -> None:
+    """Nothing: whoever folds this has the state of that version (`hosted_pool`)."""
+
+
 EVOLVE: Final[Mapping[type, Callable[[Pool, Any], None]]] = {
     facts.TermsNamed: terms_named,
     facts.TicketCreated: ticket_created,
@@ -285,4 +289,5 @@ EVOLVE: Final[Mapping[type, Callable[[Pool, Any], None]]] = {
     facts.SeatResigned: seat_resigned,
     facts.Rated: rated,
     facts.ResultsTaken: results_taken,
+    facts.PoolRestored: pool_restored,
 }

@@ -5,6 +5,7 @@ group wait until it is known what became of it.
 """
 
 import asyncio
+import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
@@ -12,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from guildhall.host import clock
 from guildhall.host.failures import outcome_unknown, quarantined
+from guildhall.host.operations import PoolOrder
 from guildhall.kernel import ids
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record, encode_Record
 from guildhall.log.errors import LogError
@@ -21,13 +23,14 @@ from guildhall.matchmaking.v1.structs import decode_event
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.telemetry import logs, metrics
-from services.matchmaking import measures
-from services.matchmaking.accepted import Accepted
+from services.matchmaking import measures, mending
+from services.matchmaking.accepted import Accepted, payload_hash
 from services.matchmaking.deciding import due
 from services.matchmaking.evolve import evolve
 from services.matchmaking.house import HouseRules
-from services.matchmaking.judging import MATCHMAKING, Asked, Group, failed, judge_all, judge_time
+from services.matchmaking.judging import LUCK_BYTES, MATCHMAKING, Asked, Group, failed, judge_all, judge_time
 from services.matchmaking.pool import Pool, State, copied, restore
+from services.matchmaking.step import Step
 from services.matchmaking.stored import KeptPool
 
 MAX_WAITING = 4096
@@ -93,6 +96,14 @@ class HostedPool:
         """How far the results in each partition of the game's log were read, as `results` encodes it."""
         self.damaged = ""
         """Why the pool's newest version is not known; "" where it is."""
+        self.damaged_at = -1
+        """Offset of the record of which that is so."""
+        self.passed_over = 0
+        """Records that count and were not folded, since it was damaged."""
+        self.put_back = False
+        """Whether it was put back behind what is folded here, and must be folded again."""
+        self.restored: Callable[[], None] = lambda: None
+        """Called when the pool goes on after it was put back."""
         self.news = asyncio.Event()
         """Set at the next acknowledged state; then another one takes its place."""
         self._pool = Pool(house)
@@ -105,6 +116,9 @@ class HostedPool:
         self._in_flight: Group | None = None
         self._watchers: dict[str, set[Watcher]] = {}
         self._going = False
+        self._repair: Group | None = None
+        """What an operator's order was made into."""
+        self._did_not_happen: list[range] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tick_after = 0.0
         self._ahead_ms = 0
@@ -157,6 +171,11 @@ class HostedPool:
             raise self.owner.left()
         if self.damaged:
             raise quarantined()
+
+    @property
+    def accepted(self) -> Any:
+        """The commands that it has accepted, for comparing."""
+        return self._accepted.kept()
 
     async def confirm(self) -> None:
         """Returns when everything that was in the log before this call is folded. Raises Failure."""
@@ -262,7 +281,7 @@ class HostedPool:
         group.began = time.perf_counter()
         self._in_flight = group
         try:
-            appended = self.owner.writer.append(self.game, record.seq, group.hash, body)
+            appended = self.owner.writer.append(self.game, record.seq, group.hash, body, repair=group is self._repair)
         except LogError as error:
             self._roll_back()
             self._refuse(group, self.owner.failed(error))
@@ -284,12 +303,14 @@ class HostedPool:
                 self._again(group)
         self._folds += 1
         metrics.FOLDED.labels(MATCHMAKING).inc()
-        if self.damaged and self.seq + 1 != entry.seq:
+        if any(entry.seq in versions for versions in self._did_not_happen):
+            self._pass_over(entry)
             return
         try:
             self._fold(entry)
         except Exception as error:
-            self.damage(offset, repr(error))
+            self._pass_over(entry)
+            self.damage(offset, str(error) or repr(error))
 
     def _fold(self, entry: Entry) -> None:
         """Raises ValueError and whatever events of an unknown kind make `evolve` raise."""
@@ -298,19 +319,92 @@ class HostedPool:
             raise ValueError("the record does not follow the one before")
         if ids.version_hash(self._hash, b"", entry.seq, entry.body) != entry.hash:
             raise ValueError("the record's hash is not that of its body")
+        events = [decode_event(event) for event in record.events]
+        restored = mending.first_restored(events)
+        if restored is not None:
+            self.put_back = self.put_back or restored.to_version < self.whole
+            if restored.to_version != self.whole:
+                raise ValueError(f"it was put back to version {restored.to_version}, not to {self.whole}")
+        elif self.passed_over:
+            raise ValueError("the record follows one that cannot be folded")
         mark = self._pool.mark()
         try:
-            for event in record.events:
-                evolve(self._pool, record.at_ms, decode_event(event))
+            for event in events:
+                evolve(self._pool, record.at_ms, event)
         except Exception:
             self._pool.rollback(mark)
             raise
+        if restored is not None:
+            self._go_on()
         self._stand(entry.seq, entry.hash, record.commands, record.at_ms)
 
     def damage(self, offset: int, reason: str) -> None:
         """A record of this pool cannot be read or folded, so what comes next is not known."""
-        self.damaged = reason
-        _log.error("pool quarantined", game=self.game, offset=offset, why=reason)
+        if not self.damaged:
+            self.damaged, self.damaged_at = reason, offset
+            _log.error("pool quarantined", game=self.game, offset=offset, why=reason)
+
+    # --- mending
+
+    @property
+    def whole(self) -> int:
+        """The version whose state the pool has."""
+        return self.seq - self.passed_over
+
+    def _pass_over(self, entry: Entry) -> None:
+        """Take a record for what it still tells: its place in the chain, and the commands that it accepted."""
+        self.seq, self._hash = entry.seq, entry.hash
+        self.passed_over += 1
+        try:
+            record = decode_Record(entry.body)
+        except ValueError:
+            return
+        self._accepted.take(record.commands, record.at_ms)
+
+    async def repair(self, order: PoolOrder) -> tuple[int, int]:
+        """Put the pool back to its newest whole state; the version that this made, and that of the state.
+
+        Raises Failure POOL_NOT_QUARANTINED, COMMAND_ID_REUSED, GAME_BUSY, or that it is not known whether it is done.
+        """
+        if not self.owner.serving:
+            raise self.owner.left()
+        await self.confirm()
+        await self.at_rest(lambda: None)
+        at_ms = self._now_ms()
+        payload = payload_hash("RepairPool", order.why.encode())
+        if self._accepted.holds(order.subject, order.command_id, payload, at_ms):
+            return self.seq, 0
+        if not self.damaged:
+            raise Failure("POOL_NOT_QUARANTINED", "All records of this pool can be folded.")
+        if self._in_flight is not None:
+            raise Failure("GAME_BUSY", "The pool is being put back.")
+        to_version, version = self.whole, self.seq + 1
+        if order.validate_only:
+            return self.seq, to_version
+        asked = Asked(order.subject, order.command_id, payload, mending.RestorePool(order.why))
+        group = self._repair = Group(self._pool.mark(), at_ms, self._folds, [(asked, None)])
+        group.commands.append(CommandRef(order.subject, order.command_id, payload))
+        step = Step(self._pool, at_ms, secrets.token_bytes(LUCK_BYTES))
+        mending.restore(step, order.why, to_version)
+        group.add(step.events)
+        self._send(group)
+        await asked.answer
+        return version, to_version
+
+    def _go_on(self) -> None:
+        """The pool was put back to the state that it has: what else was read on behind that state is read again."""
+        self.passed_over = 0
+        self.readers = {}
+        self.restored()
+
+    def begin_again(self, did_not_happen: list[range]) -> None:
+        """Be empty, to be told of every record from the first one; these versions will be passed over."""
+        self._pool, self._accepted = Pool(self.house), Accepted()
+        self.seq, self._hash, self.kept_seq, self.readers = 0, b"", 0, {}
+        self.damaged, self.damaged_at, self.passed_over, self.put_back = "", -1, 0, False
+        self._did_not_happen = did_not_happen
+
+    # --- what became of it
 
     def _settle(self, group: Group, outcome: Outcome) -> None:
         if self._in_flight is not group:  # another record has been folded: behind it, or in its place
@@ -345,6 +439,8 @@ class HostedPool:
 
     def _take_effect(self, group: Group) -> None:
         """What was in flight is in the log."""
+        if group is self._repair:
+            self._go_on()
         self._in_flight = None
         measures.count(self._pool, group.facts)
         self._stand(self.seq + 1, group.hash, group.commands, group.at_ms)
@@ -352,6 +448,7 @@ class HostedPool:
 
     def _stand(self, seq: int, digest: bytes, commands: Sequence[CommandRef], at_ms: int) -> None:
         """The pool is at a new version of the log: whoever waits for that is told."""
+        self.damaged, self.damaged_at = "", -1
         self.seq, self._hash = seq, digest
         self._accepted.take(commands, at_ms)
         subjects = self._pool.settle()

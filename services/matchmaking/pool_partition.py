@@ -23,6 +23,7 @@ from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.telemetry import logs, metrics
 from services.matchmaking import stored
+from services.matchmaking.folding_again import PutBack, fold_again
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
 from services.matchmaking.judging import MATCHMAKING
@@ -56,6 +57,8 @@ class PoolPartition:
         """`games` are those whose pool lies in this partition."""
         self.number = number
         self.pools = {house.rules.game: HostedPool(self, house) for house in games}
+        for pool in self.pools.values():
+            pool.restored = self._attend_anew
         self._schema = f"{SCHEMA}-{stored.FORMAT}"
         self._store = store
         self._me = me
@@ -78,6 +81,11 @@ class PoolPartition:
         return self._writer
 
     @property
+    def schema(self) -> str:
+        """Of the states that are stored."""
+        return self._schema
+
+    @property
     def serving(self) -> bool:
         """Whether this instance owns the partition and takes requests for it."""
         return self._writer is not None and self._writer.serving
@@ -92,6 +100,9 @@ class PoolPartition:
         except OutOfOrder as error:
             raise LogUnreadable(f"{MATCHMAKING}, partition {self.number}", f"records are missing: {error}") from error
         self._parts = {}
+        for pool in self.pools.values():
+            if pool.put_back:
+                await fold_again(self._store.events, self.number, pool, state.next_offset)
         self._writer = Writer(self._store.events, self.number, self._me, state, self._told)
         for game, offset in self._writer.damaged().items():
             if game in self.pools and not self.pools[game].damaged:
@@ -130,6 +141,11 @@ class PoolPartition:
                 loop.create_task(_again(work, pool)) for pool in self.pools.values() for work in self._attend
             ]
 
+    def _attend_anew(self) -> None:
+        if self._attending:
+            self._stop_attending()
+            self._start_attending()
+
     def _stop_attending(self) -> None:
         for task in self._attending:
             task.cancel()
@@ -152,6 +168,8 @@ class PoolPartition:
             case Effective(offset=offset, aggregate_id=game, entry=entry):
                 if game in self.pools:
                     self.pools[game].told(offset, entry)
+                    if self.pools[game].put_back and self._writer is not None:
+                        raise PutBack(f"the pool of {game}")  # ends the writer, and the partition is folded again
             case Void(reason=reason):
                 metrics.VOID_RECORDS.labels(MATCHMAKING, reason.value).inc()
             case ClaimSeen(offset=offset, claim=claim):

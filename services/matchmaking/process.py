@@ -9,6 +9,7 @@ from guildhall.rpc.pages import hall_key
 from services.matchmaking.creating import Creator
 from services.matchmaking.hall_token import HallToken
 from services.matchmaking.house import HouseRules
+from services.matchmaking.operated import OperatedPools
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.results import Results
 from services.matchmaking.service import MATCHMAKING_SERVICE, MatchmakingService
@@ -34,6 +35,7 @@ class Matchmaking:
         self.service = MATCHMAKING_SERVICE
         self.servicer = MatchmakingService(self.host, hall_key(foundation.key), open_redis)
         self.holdings = self.host.holdings
+        self.pools = OperatedPools(self.host)
 
     @property
     def partitions(self) -> int:
@@ -43,6 +45,7 @@ class Matchmaking:
     async def open(self) -> None:
         """Open its topics. Raises `LogError`."""
         await self.host.open()
+        self.pools.measure()
 
     def close(self) -> None:
         """Take no more requests, and end the open streams."""

@@ -22,8 +22,8 @@ from tests.cli.pty_player import sit_down
 from tests.services.hall import forget_stored
 
 WHY = "the cat is on the table"
-PARTITIONS = DEFAULT_PARTITIONS * len(faces.games())
-"""Of every game of the hall together."""
+PARTITIONS = DEFAULT_PARTITIONS * (len(faces.games()) + 1)
+"""Of every game of the hall together, and of matchmaking."""
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_a_paused_player_is_told_and_asked_again(hall: RunningHall) -> None:
         return "q" if number == 4 else ""
 
     def operate(what: str) -> None:
-        shown = done("log", "show", "--data", str(hall.data), "--events")
+        shown = done("log", "show", "--game", "arcane-alley", "--data", str(hall.data), "--events")
         [game] = re.findall(r"game_id='([a-z2-7]{26})'[^\n]*'Paula'", shown)
         done("game", what, game, "--why", WHY, *of_olga(hall))
 

@@ -16,18 +16,24 @@ from typing import Any
 
 import grpc
 
-from guildhall.kernel.v1.structs import GameCreated, GameEnded, decode_Record
-from guildhall.log.fold import Effective, FoldState, fold
+from guildhall.kernel.v1.structs import EndReason, GameCreated, GameEnded, Resigned, decode_Record
+from guildhall.log.fold import ClaimSeen, Effective, FoldState, Void, fold
 from guildhall.log.port import Log, partition_of
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import error_info
 from services.matchmaking.evolve import evolve
-from services.matchmaking.pool import Pool
+from services.matchmaking.house import is_bot
+from services.matchmaking.pool import MOST_ENDED, Pool
 from tests.kernel.tiny.game import RULES
 from tests.matchmaking.hall import GAME, Player
 from tests.matchmaking.serve_tiny import HOUSE
 
 ROOT = Path(__file__).resolve().parents[2]
+
+LONG_PAUSE_SECONDS = 11.0
+"""Beyond the session of a consumer group (6 s): the group gives what the paused process serves to another."""
+
+SETTLE_SECONDS = 30.0
 
 
 class Process:
@@ -76,6 +82,10 @@ class History:
     """Subject of each ticket."""
     games: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Subjects of each game, as they were told."""
+    codes: dict[str, str] = field(default_factory=dict)
+    """Of parties, as their members tell each other."""
+    last: dict[str, wire.State] = field(default_factory=dict)
+    """What each player was told when all was over."""
     reasons: Counter[str] = field(default_factory=Counter)
 
 
@@ -122,6 +132,11 @@ class Somebody:
         for game in state.games:
             told = self._history.games.setdefault(game.game_id, game.subjects)
             assert told == game.subjects, "one game, two tales"
+        if state.party is not None:
+            self._history.codes[state.party.party_id] = state.party.code
+            # Not so while the ticket of those who were a party before has its game created.
+            if state.ticket is not None and state.ticket.party_id and state.offer is None:
+                assert set(state.ticket.subjects) == set(state.party.members), "a party is torn apart"
         return state
 
     async def _anywhere(self, call: Callable[[Player], Any]) -> Any:
@@ -161,11 +176,30 @@ class Somebody:
                     await self.ask("StartTable")
                 else:
                     await self.ask("LeaveTable")
-            elif self._rng.random() < 0.8:
-                await self.ask("CreateTicket", seats=self._rng.choice(((2,), (3,), (2, 3))))
+            elif state.party is not None:
+                await self._in_a_party(state.party)
             else:
-                await self._a_table()
+                step = self._rng.random()
+                if step < 0.5:
+                    await self.ask("CreateTicket", seats=self._rng.choice(((2,), (3,), (2, 3))))
+                elif step < 0.65:
+                    await self.ask("CreateParty")
+                elif step < 0.85 and self._history.codes:
+                    await self.ask("JoinParty", code=self._rng.choice([*self._history.codes.values()][-8:]))
+                else:
+                    await self._a_table()
             await asyncio.sleep(self._rng.uniform(0.02, 0.2))
+
+    async def _in_a_party(self, party: wire.Party) -> None:
+        step = self._rng.random()
+        if step < 0.1:
+            await self.ask("LeaveParty")
+        elif party.members[0] != self.name or len(party.members) == 1:
+            return  # the leader is waited for, or friends are
+        elif step < 0.25:
+            await self.ask("KickFromParty", subject=self._rng.choice(party.members[1:]))
+        else:
+            await self.ask("CreateTicket", seats=self._rng.choice(((2, 3), (3,))))
 
     async def _give_up(self, game_id: str) -> None:
         """Of two players one is enough to end a game; then its result is due."""
@@ -192,35 +226,54 @@ class Somebody:
         """Want nothing any more."""
         while True:
             state = await self.state()
-            if state.ticket is None and state.table is None:
-                if not any(game.game_id in self._given_up and len(game.subjects) == 2 for game in state.games):
-                    return
-                await asyncio.sleep(0.1)  # the result of a game that it gave up is due
-            elif state.offer is not None and state.offer.accepted:
+            if state.ticket is None and state.table is None and state.party is None:
+                return
+            if state.offer is not None and state.offer.accepted:
                 await asyncio.sleep(0.1)
+            elif state.party is not None:
+                await self.ask("LeaveParty")
             elif state.ticket is not None:
                 await self.ask("CancelTicket", ticket_id=state.ticket.ticket_id)
             else:
                 await self.ask("LeaveTable")
 
 
-async def trouble(processes: Sequence[Process], rng: random.Random, until: float) -> Counter[str]:
-    """Kill, pause and go on, one process at a time."""
+async def trouble(
+    processes: Sequence[Process], log: Log, rng: random.Random, until: float, *, outlast: bool
+) -> Counter[str]:
+    """Kill, pause and go on, one process at a time; what was done, and how often a paused process was `replaced`.
+
+    `outlast`: first of all the owner is paused for longer than its session.
+    """
     done: Counter[str] = Counter()
     while time.monotonic() < until:
         await asyncio.sleep(rng.uniform(0.5, 2.0))
-        process = rng.choice(processes)
-        if rng.random() < 0.5:
+        before = await owner_of(log)
+        owning = [process for process in processes if str(process.port) == before.rpartition(":")[2]]
+        if outlast and owning:
+            outlast = False
+            await _pause(owning[0], LONG_PAUSE_SECONDS, log, done)
+        elif rng.random() < 0.5:
+            process = rng.choice(processes)
             await process.kill()
             await asyncio.sleep(rng.uniform(0.0, 1.0))
             await process.start()
             done["kill"] += 1
         else:
-            process.signal(signal.SIGSTOP)
-            await asyncio.sleep(rng.uniform(0.2, 4.0))
-            process.signal(signal.SIGCONT)
-            done["pause"] += 1
+            await _pause(rng.choice(processes), rng.uniform(0.2, 4.0), log, done)
     return done
+
+
+async def _pause(process: Process, seconds: float, log: Log, done: Counter[str]) -> None:
+    before = await owner_of(log)
+    process.signal(signal.SIGSTOP)
+    try:
+        await asyncio.sleep(seconds)
+        after = await owner_of(log)
+    finally:
+        process.signal(signal.SIGCONT)
+    done["pause"] += 1
+    done["replaced"] += str(process.port) == before.rpartition(":")[2] and after != before
 
 
 @asynccontextmanager
@@ -237,23 +290,51 @@ async def two_processes(data: Path, words: Sequence[str]) -> AsyncIterator[list[
 
 
 async def run(
-    data: Path, words: Sequence[str], seconds: float, seed: int, players: int = 16
+    data: Path,
+    words: Sequence[str],
+    seconds: float,
+    seed: int,
+    open_log: Callable[[], Log],
+    *,
+    players: int = 16,
+    calm: bool = False,
+    outlast: bool = False,
 ) -> tuple[History, Counter[str]]:
-    """The whole campaign; what was told, and what was done to the processes."""
+    """The whole campaign, and the comparison of what was told with the log; what was told, and what was done to the
+    processes. `calm`: nothing is. Raises AssertionError.
+    """
     rng = random.Random(seed)
     history = History()
+    done: Counter[str] = Counter()
     async with two_processes(data, words) as processes:
+        log = open_log()
         them = [Somebody(f"player {n}", processes, data, random.Random(seed + n), history) for n in range(players)]
-        until = time.monotonic() + seconds
-        playing = asyncio.gather(*(somebody.play(until) for somebody in them))
-        done = await trouble(processes, rng, until)
-        await playing
-        async with asyncio.timeout(60.0):
-            await asyncio.gather(*(somebody.leave() for somebody in them))
-            await asyncio.gather(*(somebody.state() for somebody in them))
-        for somebody in them:
-            await somebody.close()
+        try:
+            until = time.monotonic() + seconds
+            playing = asyncio.gather(*(somebody.play(until) for somebody in them))
+            if not calm:
+                done = await trouble(processes, log, rng, until, outlast=outlast)
+            await playing
+            async with asyncio.timeout(60.0):
+                await asyncio.gather(*(somebody.leave() for somebody in them))
+            await results_taken(log)
+            history.last = {somebody.name: await somebody.state() for somebody in them}
+            await check(log, history)
+        finally:
+            for somebody in them:
+                await somebody.close()
+            await log.close()
     return history, done
+
+
+async def results_taken(log: Log) -> None:
+    """Returns when the pool has heard of every game that is over, or has had the time to."""
+    until = time.monotonic() + SETTLE_SECONDS
+    while time.monotonic() < until:
+        over = {game_id for game_id, game in (await games_in_log(log)).items() if game.ended is not None}
+        if over <= set((await read_pool(log)).over):
+            return
+        await asyncio.sleep(0.5)
 
 
 async def check(log: Log, history: History) -> None:
@@ -264,16 +345,30 @@ async def check(log: Log, history: History) -> None:
     assert lost == [], "an acknowledged command is not in the log"
     assert set(history.tickets) <= set(told.created)
     assert sorted(told.ended) == sorted(told.created) and max(told.ended.values(), default=0) <= 1
-    assert not told.pool.tickets and not told.pool.offers and not told.pool.tables
-    games, over = await games_in_log(log)
-    assert games == told.agreed, "the games that there are, and those that were agreed on"
+    assert not told.pool.tickets and not told.pool.offers and not told.pool.tables and not told.pool.parties
+    games = await games_in_log(log)
+    assert {game_id: game.subjects for game_id, game in games.items()} == told.agreed, "games, and what was agreed on"
     for game_id, subjects in history.games.items():
-        assert games[game_id] == subjects
-    for subjects in games.values():
-        assert len(set(subjects)) == len(subjects)
+        assert games[game_id].subjects == subjects
+    for game in games.values():
+        assert len(set(game.subjects)) == len(game.subjects)
+    over = {game_id for game_id, game in games.items() if game.ended is not None}
     assert max(told.over.values(), default=0) <= 1 and set(told.over) == over, "a result is missing, or taken in twice"
-    rated = [rating.games for rating in told.pool.ratings.values()]
-    assert sum(rated) == sum(told.rated.values())
+    due = Counter((game_id, subject) for game_id, game in games.items() if game.counts for subject in game.subjects)
+    assert told.rated == due, "each game that counts is rated once, for each of its players"
+    check_told(told, history, games)
+
+
+def check_told(told: "PoolLog", history: History, games: "dict[str, GameLog]") -> None:
+    """Whether each player was told of its tickets' ends, its party's among them, and of its games."""
+    for subject, state in history.last.items():
+        ended = [ticket_id for ticket_id in told.ended if subject in told.subjects[ticket_id]]
+        assert [each.ticket_id for each in state.ended] == ended[-MOST_ENDED:], "not told how a ticket ended"
+        for each in state.ended:
+            matched = each.outcome == wire.TicketOutcome.MATCHED
+            assert not matched or subject in games[each.game_id].subjects, "matched without a seat"
+        mine = {game_id for game_id, game in games.items() if game.going_on and subject in game.going_on}
+        assert mine <= {game.game_id for game in state.games}, "not told of a game"
 
 
 @dataclass
@@ -283,9 +378,16 @@ class PoolLog:
     pool: Pool
     commands: Counter[tuple[str, str]] = field(default_factory=Counter)
     created: Counter[str] = field(default_factory=Counter)
+    subjects: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of each ticket."""
+    parties: int = 0
+    """Tickets of more than one."""
+    voids: int = 0
+    """Records of owners that had been replaced."""
     ended: Counter[str] = field(default_factory=Counter)
     over: Counter[str] = field(default_factory=Counter)
-    rated: Counter[str] = field(default_factory=Counter)
+    rated: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(game, subject)."""
     agreed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Subjects by game."""
 
@@ -295,19 +397,31 @@ class PoolLog:
         match event:
             case wire.TicketCreated():
                 self.created[event.ticket_id] += 1
+                self.subjects[event.ticket_id] = event.subjects
+                self.parties += len(event.subjects) > 1
+                if event.party_id:
+                    assert event.subjects == pool.parties[event.party_id].members, "a party is not whole"
+                else:
+                    assert not any(subject in pool.party_of for subject in event.subjects), "a party is not whole"
                 for subject in event.subjects:
                     assert subject not in pool.ticket_of and subject not in pool.table_of, "in two places"
             case wire.TicketEnded():
                 self.ended[event.ticket_id] += 1
             case wire.SeatTaken():
                 assert event.subject not in pool.ticket_of and event.subject not in pool.table_of, "in two places"
+            case wire.OfferMade():
+                tickets = [subject for ticket_id in event.ticket_ids for subject in self.subjects[ticket_id]]
+                people = [subject for subject in event.subjects if not is_bot(subject)]
+                assert event.table_id or sorted(tickets) == sorted(people), "a party is torn apart"
             case wire.OfferAccepted():
                 assert event.game_id not in self.agreed
+                assert sorted(event.subjects) == sorted(pool.offers[event.offer_id].subjects), "others than agreed"
                 self.agreed[event.game_id] = event.subjects
             case wire.GameOver():
                 self.over[event.game_id] += 1
             case wire.Rated():
-                self.rated[event.subject] += 1
+                assert event.change is not None
+                self.rated[event.change.game_id, event.subject] += 1
             case _:
                 pass
 
@@ -321,6 +435,7 @@ async def read_pool(log: Log) -> PoolLog:
     while state.next_offset < end:
         for record in await topic.read(number, state.next_offset, 1000):
             verdict = fold(state, record)
+            told.voids += isinstance(verdict, Void)
             if isinstance(verdict, Effective):
                 entry = decode_Record(verdict.entry.body)
                 told.commands.update((command.subject, command.command_id) for command in entry.commands)
@@ -332,11 +447,44 @@ async def read_pool(log: Log) -> PoolLog:
     return told
 
 
-async def games_in_log(log: Log) -> tuple[dict[str, tuple[str, ...]], set[str]]:
-    """Subjects by game, and which games are over, as the game's own log has them."""
+async def owner_of(log: Log) -> str:
+    """The address of whoever made the newest claim of the pool's partition; "" where nobody has."""
+    topic = await log.events("guildhall.matchmaking.events")
+    number = partition_of(GAME, topic.partitions)
+    state, owner = FoldState(), ""
+    end = await topic.end_offset(number)
+    while state.next_offset < end:
+        for record in await topic.read(number, state.next_offset, 1000):
+            verdict = fold(state, record)
+            owner = verdict.claim.address if isinstance(verdict, ClaimSeen) else owner
+    return owner
+
+
+@dataclass
+class GameLog:
+    """A game as its own log tells it."""
+
+    subjects: tuple[str, ...]
+    ended: GameEnded | None = None
+    resigned: set[str] = field(default_factory=set)
+
+    @property
+    def going_on(self) -> set[str]:
+        """Who plays it still."""
+        return set() if self.ended is not None else set(self.subjects) - self.resigned
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is to be rated: no table here is declared unrated."""
+        reason = self.ended.reason if self.ended is not None else None
+        people = not any(is_bot(subject) for subject in self.subjects)
+        return people and len(self.subjects) >= 2 and reason in (EndReason.FINISHED, EndReason.RESIGNED)
+
+
+async def games_in_log(log: Log) -> dict[str, GameLog]:
+    """Every game, by its id."""
     topic = await log.events(f"guildhall.{GAME}.events")
-    found: dict[str, tuple[str, ...]] = {}
-    over: set[str] = set()
+    found: dict[str, GameLog] = {}
     for number in range(topic.partitions):
         state = FoldState()
         end = await topic.end_offset(number)
@@ -344,9 +492,18 @@ async def games_in_log(log: Log) -> tuple[dict[str, tuple[str, ...]], set[str]]:
             for record in await topic.read(number, state.next_offset, 1000):
                 verdict = fold(state, record)
                 if isinstance(verdict, Effective):
-                    events = [RULES.wire.decode_event(event) for event in decode_Record(verdict.entry.body).events]
-                    if isinstance(events[0], GameCreated):
-                        found[verdict.aggregate_id] = events[0].subjects
-                    if isinstance(events[-1], GameEnded):
-                        over.add(verdict.aggregate_id)
-    return found, over
+                    for encoded in decode_Record(verdict.entry.body).events:
+                        _take(found, verdict.aggregate_id, RULES.wire.decode_event(encoded))
+    return found
+
+
+def _take(games: dict[str, GameLog], game_id: str, event: Any) -> None:
+    match event:
+        case GameCreated():
+            games[game_id] = GameLog(event.subjects)
+        case Resigned():
+            games[game_id].resigned.add(games[game_id].subjects[event.seat])
+        case GameEnded():
+            games[game_id].ended = event
+        case _:
+            pass

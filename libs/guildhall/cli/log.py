@@ -4,13 +4,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from guildhall.cli import faces, log_stats, log_verify
+from guildhall.cli import faces
 from guildhall.cli.kafka_options import (
     Kafka,
     KafkaCluster,
@@ -20,13 +19,14 @@ from guildhall.cli.kafka_options import (
     on_kafka,
     open_existing,
 )
+from guildhall.cli.log_books import Book, GameBook
+from guildhall.cli.log_lines import key_of
+from guildhall.cli.pool_log import MATCHMAKING, MatchmakingBook
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
-from guildhall.kernel.redact import redact
 from guildhall.kernel.rules import Rules
-from guildhall.kernel.v1.structs import Record, decode_Record
 from guildhall.log.errors import LogUnavailable
-from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void
+from guildhall.log.fold import FoldState, Verdict
 from guildhall.log.port import Log
 from guildhall.log.provision import MissingTopic
 from guildhall.log.reader import fold_to_end
@@ -36,6 +36,9 @@ POLL_SECONDS = 0.25
 
 Data = Annotated[Path, typer.Option(help="Data directory of a hall on one machine.")]
 Game = Annotated[str | None, typer.Option("--game", help="Only the games of this name, such as arcane-alley.")]
+BookName = Annotated[
+    str | None, typer.Option("--game", help="Only the games of this name, such as arcane-alley, or `matchmaking`.")
+]
 Events = Annotated[bool, typer.Option("--events", help="Also what each event says, as a spectator may see it.")]
 Secrets = Annotated[
     bool, typer.Option("--secrets", help="Also what no player may see: seed, hidden items, agenda, draws.")
@@ -54,13 +57,16 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    game_id: Annotated[str | None, typer.Argument(help="Only this game's records. Default: all, with claims.")] = None,
+    game_id: Annotated[
+        str | None,
+        typer.Argument(help="Only this game's records; of a pool the game's name. Default: all, with claims."),
+    ] = None,
     data: Data = DEFAULT_DATA,
     kafka: Kafka = None,
     kafka_config: KafkaConfig = None,
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
-    game: Game = None,
+    game: BookName = None,
     events: Events = False,
     secrets: Secrets = False,
 ) -> None:
@@ -73,13 +79,15 @@ def show(
 
 
 def tail(
-    game_id: Annotated[str | None, typer.Argument(help="Only this game's records.")] = None,
+    game_id: Annotated[
+        str | None, typer.Argument(help="Only this game's records, or a pool's, by its game's name.")
+    ] = None,
     data: Data = DEFAULT_DATA,
     kafka: Kafka = None,
     kafka_config: KafkaConfig = None,
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
-    game: Game = None,
+    game: BookName = None,
     events: Events = False,
     secrets: Secrets = False,
     last: Annotated[int, typer.Option(min=0, help="First the newest so many of each partition; reads all.")] = 0,
@@ -95,10 +103,11 @@ def verify(
     kafka_config: KafkaConfig = None,
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
-    game: Game = None,
+    game: BookName = None,
 ) -> None:
-    """Check a whole log: that every record can be read, every game's hash chain, fold and luck, and that the stored
-    states are those of the events. Exit code 1 if anything is wrong; games that operators have put back are told.
+    """Check a whole log: that every record can be read, every game's and pool's hash chain and fold, games' luck, and
+    that the stored states are those of the events. Exit code 1 if anything is wrong; what operators have put back is
+    told.
     """
     there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     run(_verify(there, data, game))
@@ -110,7 +119,7 @@ def stats(
     kafka_config: KafkaConfig = None,
     kafka_cluster: KafkaCluster = None,
     single_broker_not_durable: SingleBroker = False,
-    game: Game = None,
+    game: BookName = None,
 ) -> None:
     """Count what a log holds: records by what the fold makes of them, claims, games by how they stand."""
     there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
@@ -130,6 +139,20 @@ async def opened(there: OnKafka | None, data: Path) -> AsyncIterator[tuple[Log, 
         await log.close()
 
 
+async def books(log: Log, game: str | None) -> list[tuple[Book, Store]]:
+    """What the log has topics of: each game, and matchmaking; or that one. Raises as `stores`."""
+    found: list[tuple[Book, Store]] = []
+    if game != MATCHMAKING:
+        found += [(GameBook(rules), store) for rules, store in await stores(log, game)]
+    if game in (None, MATCHMAKING):
+        try:
+            found.append((MatchmakingBook(), await open_store(log, MATCHMAKING)))
+        except MissingTopic:
+            if game is not None:
+                raise
+    return found
+
+
 async def stores(log: Log, game: str | None) -> list[tuple[Rules, Store]]:
     """Each game that the log has topics of, or that one. Raises Problem, LogError, typer.BadParameter."""
     found: list[tuple[Rules, Store]] = []
@@ -146,19 +169,19 @@ async def stores(log: Log, game: str | None) -> list[tuple[Rules, Store]]:
 
 # --- the commands
 
-Liner = Callable[[Rules, Verdict], list[str]]
+Liner = Callable[[Book, Verdict], list[str]]
 
 
 def _liner(events: bool, secrets: bool) -> Liner:
-    return lambda rules, verdict: lines(rules, verdict, events=events, secrets=secrets)
+    return lambda book, verdict: book.lines(verdict, events=events, secrets=secrets)
 
 
 async def _show(there: OnKafka | None, data: Path, game: str | None, game_id: str | None, liner: Liner) -> None:
     shown = 0
     async with opened(there, data) as (log, _):
-        for rules, store in await stores(log, game):
+        for book, store in await books(log, game):
             for partition in range(store.events.partitions):
-                printer = _Printer(rules, store, partition, game_id, liner)
+                printer = _Printer(book, store, partition, game_id, liner)
                 await fold_to_end(store.events, partition, FoldState(), printer.told)
                 shown += printer.printed
     if game_id is not None and not shown:
@@ -168,19 +191,19 @@ async def _show(there: OnKafka | None, data: Path, game: str | None, game_id: st
 class _Printer:
     """Prints the records of one partition, under its name."""
 
-    def __init__(self, rules: Rules, store: Store, partition: int, game_id: str | None, liner: Liner) -> None:
-        self._rules = rules
+    def __init__(self, book: Book, store: Store, partition: int, game_id: str | None, liner: Liner) -> None:
+        self._book = book
         self._heading = f"{store.events.name}, partition {partition}"
         self._game_id = game_id
         self._liner = liner
         self.printed = 0
 
     def told(self, verdict: Verdict) -> None:
-        if self._game_id is None or _key(verdict) == self._game_id:
+        if self._game_id is None or key_of(verdict) == self._game_id:
             if not self.printed:
                 typer.echo(self._heading)
             self.printed += 1
-            for line in self._liner(self._rules, verdict):
+            for line in self._liner(self._book, verdict):
                 typer.echo(line)
 
 
@@ -188,9 +211,9 @@ class _Tail:
     """One partition that is followed."""
 
     def __init__(
-        self, rules: Rules, store: Store, partition: int, state: FoldState, game_id: str | None, liner: Liner
+        self, book: Book, store: Store, partition: int, state: FoldState, game_id: str | None, liner: Liner
     ) -> None:
-        self._rules = rules
+        self._book = book
         self._topic = store.events
         self._partition = partition
         self._state = state
@@ -219,11 +242,11 @@ class _Tail:
         )
 
     def _wanted(self, verdict: Verdict) -> bool:
-        return self._game_id is None or _key(verdict) == self._game_id
+        return self._game_id is None or key_of(verdict) == self._game_id
 
     def _print(self, verdict: Verdict) -> None:
-        for line in self._liner(self._rules, verdict):
-            typer.echo(f"{self._rules.game.replace('_', '-')}/{self._partition} {line}")
+        for line in self._liner(self._book, verdict):
+            typer.echo(f"{self._book.name.replace('_', '-')}/{self._partition} {line}")
 
 
 async def _tail(
@@ -252,11 +275,11 @@ async def _tail(
 async def _tails(log: Log, game: str | None, game_id: str | None, liner: Liner, last: int) -> "list[_Tail]":
     """Every partition, folded to its end, its newest records printed. Raises Problem, LogError."""
     found = []
-    for rules, store in await stores(log, game):
+    for book, store in await books(log, game):
         for partition in range(store.events.partitions):
             # What is to be printed may lie before the checkpoint, and only the fold tells what counts.
             state = FoldState() if last else await checkpointed(store, partition)
-            found.append(_Tail(rules, store, partition, state, game_id, liner))
+            found.append(_Tail(book, store, partition, state, game_id, liner))
             await found[-1].catch_up(last)
     return found
 
@@ -264,8 +287,8 @@ async def _tails(log: Log, game: str | None, game_id: str | None, liner: Liner, 
 async def _verify(there: OnKafka | None, data: Path, game: str | None) -> None:
     problems = 0
     async with opened(there, data) as (log, where):
-        for rules, store in await stores(log, game):
-            found = await log_verify.verify(rules, store)
+        for book, store in await books(log, game):
+            found = await book.verify(store)
             for line in found.notes:
                 typer.echo(line)
             for line in found.problems:
@@ -280,74 +303,6 @@ async def _verify(there: OnKafka | None, data: Path, game: str | None) -> None:
 async def _stats(there: OnKafka | None, data: Path, game: str | None) -> None:
     async with opened(there, data) as (log, where):
         typer.echo(where)
-        for rules, store in await stores(log, game):
-            for line in await log_stats.stats(rules, store):
+        for book, store in await books(log, game):
+            for line in await book.stats(store):
                 typer.echo(line)
-
-
-# --- one record in words
-
-
-def _key(verdict: Verdict) -> str | None:
-    match verdict:
-        case Effective(aggregate_id=key) | Void(aggregate_id=key) | Damaged(key=key):
-            return key
-    return None
-
-
-def lines(rules: Rules, verdict: Verdict, *, events: bool, secrets: bool) -> list[str]:
-    """One record in words; secret parts only with `secrets`."""
-    match verdict:
-        case ClaimSeen(offset=offset, claim=claim):
-            return [f"{offset:>7}  claim by {claim.instance}, reached at {claim.address}"]
-        case Damaged(offset=offset, key=key, reason=reason):
-            return [f"{offset:>7}  DAMAGED, key {key!r}: {reason}"]
-        case Void(offset=offset, aggregate_id=key, entry=entry, reason=reason):
-            return [f"{offset:>7}  void ({reason.value}) {key} version {entry.seq}, under claim {entry.claim}"]
-        case Effective(offset=offset, aggregate_id=key, entry=entry):
-            return _entry_lines(rules, offset, key, entry.seq, entry.claim, entry.hash, entry.body, events, secrets)
-
-
-def _entry_lines(
-    rules: Rules,
-    offset: int,
-    key: str,
-    seq: int,
-    claim: int,
-    digest: bytes,
-    body: bytes,
-    events: bool,
-    secrets: bool,
-) -> list[str]:
-    try:
-        record = decode_Record(body)
-        told = [rules.wire.decode_event(event) for event in record.events]
-    except ValueError as error:
-        return [f"{offset:>7}  {key} version {seq}: UNREADABLE: {error}"]
-    at = datetime.fromtimestamp(record.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
-    who = ", ".join(f"{ref.subject} ({ref.command_id})" for ref in record.commands)
-    seat = "" if record.seat is None else f" seat {record.seat}"
-    names = ", ".join(type(event).__name__ for event in told)
-    written = [
-        f"{offset:>7}  {key} version {record.seq}, claim {claim}, {at},{seat} {who}",
-        f"         hash {digest.hex()[:16]}…, {len(body)} bytes: {names}",
-    ]
-    # What operators did is told with their words: that is what the record is for.
-    written += [f"         because: {event.why}" for event in told if getattr(event, "why", "")]
-    if events:
-        written += [f"           {event!r}" for event in _visible(rules, told, secrets)]
-    written += [f"         asks seat {asked.seat}: {asked.kind}" for asked in record.open_decisions]
-    if secrets:
-        written += _secret_lines(record)
-    return written
-
-
-def _visible(rules: Rules, told: list[Any], secrets: bool) -> list[Any]:
-    if secrets:
-        return told
-    return [event for event in (redact(rules, event, None) for event in told) if event is not None]
-
-
-def _secret_lines(record: Record) -> list[str]:
-    drawn = [f"         draw {draw.n}: {list(draw.results)} below {list(draw.bounds)}" for draw in record.draws]
-    return [*drawn, f"         agenda {record.agenda.hex()}"]

@@ -77,9 +77,9 @@ async def stats(rules: Rules, store: Store) -> list[str]:
     written = [
         f"{rules.game.replace('_', '-')}: {store.events.partitions} partitions, {tally.records.total()} records, "
         f"{tally.bytes} bytes of versions",
-        f"  records      {_listed(tally.records)}",
+        f"  records      {listed(tally.records)}",
         f"  claimed by   {len(tally.instances)} instances",
-        f"  games        {len(tally.games)}: {_listed(tally.standing())}",
+        f"  games        {len(tally.games)}: {listed(tally.standing())}",
     ]
     if times:
         newest = datetime.fromtimestamp(max(times) / 1000, UTC).isoformat(timespec="seconds")
@@ -88,5 +88,6 @@ async def stats(rules: Rules, store: Store) -> list[str]:
     return written
 
 
-def _listed(counts: Counter[str]) -> str:
+def listed(counts: Counter[str]) -> str:
+    """How many of each, in words."""
     return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "none"

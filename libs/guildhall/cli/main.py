@@ -22,6 +22,7 @@ COMMANDS = {
     "import": "export",
     "game": "game",
     "drain": "game",
+    "pool": "pool",
     "owners": "owners",
     "log": "log",
     "topics": "topics",

@@ -8,8 +8,9 @@ import typer
 from guildhall.cli.client import DEFAULT_SERVER
 from guildhall.cli.game import Data
 from guildhall.cli.kafka_options import Kafka, KafkaCluster, KafkaConfig, OnKafka, SingleBroker, on_kafka
-from guildhall.cli.log import opened, stores
+from guildhall.cli.log import books, opened
 from guildhall.cli.operator import Name, Operator, Token, operator
+from guildhall.cli.pool_log import MATCHMAKING
 from guildhall.cli.problems import run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host import owners as topic
@@ -69,7 +70,7 @@ async def _from_hall(there: Operator) -> None:
 def _counts(owner: o.PartitionOwner) -> str:
     if not owner.here:
         return "served elsewhere" if owner.address else "served by nobody"
-    told = [f"{owner.games} games"]
+    told = [f"{owner.games} {'pools' if owner.game == MATCHMAKING else 'games'}"]
     told += [f"{count} {what}" for what in ("quarantined", "stuck", "paused") if (count := getattr(owner, what))]
     return ", ".join(told)
 
@@ -78,12 +79,12 @@ async def _from_log(there: OnKafka | None, data: Path) -> None:
     async with opened(there, data) as (log, _):
         named = {(owner.game, owner.partition): owner for owner in await topic.read(log)}
         there_is: dict[Claim, bool] = {}
-        for rules, store in await stores(log, None):
+        for book, store in await books(log, None):
             for partition in range(store.events.partitions):
                 state = await checkpointed(store, partition)
                 await fold_to_end(store.events, partition, state, lambda verdict: None)
                 by = state.owner
-                entry = named.get((rules.game, partition))
+                entry = named.get((book.name, partition))
                 if by is None and entry is not None and entry.claim == state.newest_claim:
                     by = Claim(entry.instance, entry.address)  # made before the checkpoint
                 said = (
@@ -94,7 +95,7 @@ async def _from_log(there: OnKafka | None, data: Path) -> None:
                         there_is[by] = await alive(by.address, by.instance, PROBE_SECONDS)
                     said = "answers" if there_is[by] else "does not answer"
                 address, instance = (by.address, by.instance) if by is not None else ("", "")
-                typer.echo(_line(rules.game, partition, state.newest_claim, address, instance, said))
+                typer.echo(_line(book.name, partition, state.newest_claim, address, instance, said))
 
 
 def _line(game: str, partition: int, claim: int, address: str, instance: str, state: str) -> str:

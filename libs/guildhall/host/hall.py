@@ -19,7 +19,7 @@ from guildhall.host.game_host import GameHost
 from guildhall.host.holdings import Holdings
 from guildhall.host.membership import Alone, Host, Membership
 from guildhall.host.messages import Messages
-from guildhall.host.operations import OPERATIONS_SERVICE, OperationsService
+from guildhall.host.operations import OPERATIONS_SERVICE, OperationsService, Pools
 from guildhall.host.owners import Owners
 from guildhall.host.partition import Upkeep
 from guildhall.host.rules_service import RulesService
@@ -69,6 +69,11 @@ class Housed(Protocol):
     service: ServiceDescriptor
     servicer: Any
     holdings: Any  # Holdings of whatever partitions it has
+
+    @property
+    def pools(self) -> Pools:
+        """What operators may see of it and do to it."""
+        ...
 
     @property
     def partitions(self) -> int:
@@ -188,6 +193,7 @@ class Hall:
                 foundation = Foundation(log, me, self._owners, door.key, self._ready_changed.set)
                 await self._house(config.housed(foundation), door)
             service = OperationsService(self.hosts, self._log, me, self.draining.set, self._owners.of)
+            service.pools = self._housed.pools if self._housed is not None else None
             self._server.add(OPERATIONS_SERVICE, service, door.gate, self._forwarder)
             self._services.append(service)
             beside: Sequence[str] = ()

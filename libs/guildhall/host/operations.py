@@ -5,7 +5,7 @@ a game"); a drain is kept in `guildhall.operations`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from guildhall.host import clock
 from guildhall.host.failures import log_failed, not_found, quarantined, refused, shutting_down
@@ -34,7 +34,38 @@ OPERATIONS_SERVICE = operations_service_pb2.DESCRIPTOR.services_by_name["Operati
 
 MAX_LISTED = 1_000
 
+MATCHMAKING = "matchmaking"
+"""What stands in the place of a game's name where partitions are matchmaking's."""
+
 _log = logs.get("operations")
+
+
+class PoolOrder(NamedTuple):
+    """Who wants a pool of matchmaking put back, under which command id, and why."""
+
+    game: str
+    subject: str
+    command_id: str
+    why: str
+    validate_only: bool
+
+
+class Pools(Protocol):
+    """The pools of matchmaking that this process has."""
+
+    def owners(self) -> Sequence[o.PartitionOwner]:
+        """Their partitions that are served here, and those of which nobody has told who serves them."""
+        ...
+
+    def statuses(self) -> Sequence[o.PoolStatus]:
+        """Those that are served here, by game."""
+        ...
+
+    async def repair(self, order: PoolOrder) -> tuple[int, int]:
+        """Put a pool back to its newest whole state: the version that this made, and that of the state (0 where it was
+        done before). Raises Failure, Elsewhere.
+        """
+        ...
 
 
 class OperationsService:
@@ -57,6 +88,8 @@ class OperationsService:
         self._stop = stop
         self._owners = owners
         self._closing = False
+        self.pools: Pools | None = None
+        """Of matchmaking, if this process has any."""
 
     def close(self) -> None:
         """Take no more requests."""
@@ -147,7 +180,37 @@ class OperationsService:
                     owners[game, partition.number] = _served(game, partition)
                 elif (game, partition.number) not in owners:
                     owners[game, partition.number] = _unserved(game, partition)
+        for owner in self._owners(MATCHMAKING):
+            owners[MATCHMAKING, owner.partition] = o.PartitionOwner(
+                MATCHMAKING, owner.partition, owner.claim, owner.instance, owner.address
+            )
+        if self.pools is not None:
+            owners |= {(owner.game, owner.partition): owner for owner in self.pools.owners()}
         return o.encode_ListOwnersResponse(o.ListOwnersResponse(tuple(owners[place] for place in sorted(owners))))
+
+    # --- matchmaking's pools
+
+    async def list_pools(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        self._admit(o.decode_ListPoolsRequest, request, caller)
+        pools = self.pools.statuses() if self.pools is not None else ()
+        return o.encode_ListPoolsResponse(o.ListPoolsResponse(tuple(pools)))
+
+    async def repair_pool(self, request: bytes, caller: Caller, context: Context) -> bytes:
+        asked = self._admit(o.decode_RepairPoolRequest, request, caller)
+        try:
+            operate.check_order(asked.command_id, asked.why)
+        except Refusal as refusal:
+            raise refused(refusal) from None
+        if self.pools is None:
+            raise Failure("INVALID_GAME", "This process has no matchmaking: ask one that serves it.", field="game")
+        order = PoolOrder(asked.game, caller.subject, asked.command_id, asked.why, asked.validate_only)
+        version, to_version = await self.pools.repair(order)
+        if not asked.validate_only:
+            _log.warning("repair of a pool", game=asked.game, version=version, by=caller.subject, why=asked.why)
+            metrics.OPERATIONS.labels("repair_pool").inc()
+        return o.encode_RepairPoolResponse(o.RepairPoolResponse(version, to_version))
+
+    # --- this process
 
     async def drain(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = self._admit(o.decode_DrainRequest, request, caller)

@@ -75,6 +75,12 @@ FOLDED = Counter(
 READY_SECONDS = Gauge("guildhall_ready_seconds", "Time that the start took, until ready.", ["game"], registry=REGISTRY)
 GAMES = Gauge("guildhall_games", "Games in memory.", ["game"], registry=REGISTRY)
 QUARANTINED = Gauge("guildhall_quarantined_games", "Games whose records cannot be folded.", ["game"], registry=REGISTRY)
+QUARANTINED_POOLS = Gauge(
+    "guildhall_quarantined_pools",
+    "Pools of matchmaking whose records cannot be folded, served here.",
+    ["game"],
+    registry=REGISTRY,
+)
 RULES_FAILURES = Counter(
     "guildhall_rules_failures",
     "Commands that failed unexpectedly in the rules; each is an alarm.",

@@ -1,0 +1,85 @@
+"""`guildhall pool list|repair`: what operators do to the pools of matchmaking, one for each game."""
+
+import secrets
+from typing import Annotated
+
+import typer
+
+from guildhall.cli import faces
+from guildhall.cli.client import DEFAULT_SERVER
+from guildhall.cli.game import Check, Data, Server
+from guildhall.cli.operator import Name, Operator, Token, operator
+from guildhall.cli.problems import run
+from guildhall.cli.token import DEFAULT_DATA
+from guildhall.host.operations import MATCHMAKING
+from guildhall.operations.v1 import structs as o
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        help="The pools of matchmaking, one for each game, and what operators do to them.", no_args_is_help=True
+    )
+    group.command(name="list")(list_)
+    group.command()(repair)
+    app.add_typer(group, name="pool")
+
+
+def list_(
+    server: Server = DEFAULT_SERVER,
+    data: Data = DEFAULT_DATA,
+    name: Name = None,
+    token: Token = None,
+) -> None:
+    """List the pools of all processes, and say which are quarantined and why."""
+    run(_list(operator(server, data, name, token)))
+
+
+def repair(
+    game: Annotated[str, typer.Argument(help="The game whose pool it is, such as arcane-alley.")],
+    why: Annotated[str, typer.Option("--why", help="Kept in the log.")],
+    check: Check = False,
+    server: Server = DEFAULT_SERVER,
+    data: Data = DEFAULT_DATA,
+    name: Name = None,
+    token: Token = None,
+) -> None:
+    """Put a quarantined pool back to its newest whole state; its matchmaking goes on at once."""
+    run(_repair(faces.game_name(game), why, check, operator(server, data, name, token)))
+
+
+async def _list(there: Operator) -> None:
+    owners, silent = await there.owners()
+    addresses = {owner.address for owner in owners if owner.address} - set(silent)
+    pools: dict[str, o.PoolStatus] = {}
+    for address in sorted(addresses) or [there.server]:
+        pools |= {status.game: status for status in (await there.call("ListPools", address)).pools}
+    for game in sorted(pools):
+        typer.echo(described(pools[game]))
+    for address in silent:
+        typer.echo(f"{address} does not answer: its pools are not listed.", err=True)
+    if not pools and not silent:
+        typer.echo("No process serves matchmaking.")
+
+
+def described(status: o.PoolStatus) -> str:
+    """A pool's state in one line."""
+    where = f"{status.game.replace('_', '-'):<20} matchmaking/{status.partition}, version {status.version}"
+    if not status.quarantined:
+        return f"{where}, whole"
+    behind = f", {status.passed_over} passed over" if status.passed_over else ""
+    return f"{where}, quarantined at offset {status.offset}{behind}: {status.quarantined}"
+
+
+async def _repair(game: str, why: str, check: bool, there: Operator) -> None:
+    owners, _ = await there.owners()
+    serving = [owner.address for owner in owners if owner.game == MATCHMAKING and owner.address]
+    server = there.server if there.server in serving or not serving else serving[0]
+    answer = await there.call(
+        "RepairPool", server, game=game, command_id=secrets.token_hex(16), why=why, validate_only=check
+    )
+    if check:
+        typer.echo(f"It would get the state of version {answer.to_version}; the newest is {answer.version}.")
+        return
+    back = f" with the state of version {answer.to_version}" if answer.to_version else ""
+    typer.echo(f"The pool of {game.replace('_', '-')} goes on: version {answer.version}{back}.")

@@ -1,0 +1,253 @@
+"""A pool with a record that cannot be read or folded: it is told of, and put back by an operator's record."""
+
+import asyncio
+from collections.abc import Iterable
+
+import pytest
+
+from guildhall.host.operations import PoolOrder
+from guildhall.kernel import ids
+from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record, encode_Record
+from guildhall.log.fold import Effective, FoldState, fold
+from guildhall.log.memory import MemoryBroker
+from guildhall.log.port import Entry, ProducerRecord
+from guildhall.log.port import Record as Stored
+from guildhall.log.values import encode_entry
+from guildhall.matchmaking.v1 import structs as wire
+from guildhall.rpc.errors import Failure
+from services.matchmaking import hosted_pool
+from services.matchmaking.hosted_pool import HostedPool
+from tests.matchmaking.hall import GAME
+from tests.matchmaking.test_service_owners import TOPIC, owner, state, ticket
+
+UNKNOWN = b"\xa2\x06\x00"
+"""An event of a kind that no version of the program knows yet: field 100, empty."""
+
+
+def order(command_id: str = "mend", **fields: object) -> PoolOrder:
+    told = {"game": GAME, "subject": "olga", "command_id": command_id, "why": "a disk went bad", "validate_only": False}
+    return PoolOrder(**{**told, **fields})  # type: ignore[arg-type]
+
+
+async def write(broker: MemoryBroker, key: str, value: bytes) -> int:
+    """A record that no owner wrote; its offset."""
+    topic = await broker.log(None).events(TOPIC, 1)
+    [outcome] = await topic.append(0, [ProducerRecord(key, value)])
+    return outcome.offset  # type: ignore[union-attr]
+
+
+def readable(broker: MemoryBroker) -> list[Record]:
+    """The pool's records that count."""
+    fold_state = FoldState()
+    verdicts = [fold(fold_state, record) for record in broker.events[TOPIC][0]]
+    return [decode_Record(verdict.entry.body) for verdict in verdicts if isinstance(verdict, Effective)]
+
+
+def newest(records: Iterable[Stored]) -> tuple[int, int, bytes]:
+    """(claim, seq, hash) of the pool, by the log's rule."""
+    fold_state, seq, digest = FoldState(), 0, b""
+    for record in records:
+        verdict = fold(fold_state, record)
+        if isinstance(verdict, Effective):
+            seq, digest = verdict.entry.seq, verdict.entry.hash
+    return fold_state.newest_claim, seq, digest
+
+
+async def write_entry(broker: MemoryBroker, events: tuple[bytes, ...], *, accepted: str, spoilt: bool = False) -> int:
+    """The next entry of the pool, with these events; `spoilt`: its hash is not that of its body."""
+    claim, seq, before = newest(broker.events[TOPIC][0])
+    ref = CommandRef("dave", accepted, ticket("dave", accepted).payload)
+    at_ms = readable(broker)[-1].at_ms + 1
+    body = encode_Record(Record(GAME, seq + 1, (ref,), at_ms=at_ms, rules="2", events=events, prev_hash=before))
+    digest = ids.version_hash(before, b"", seq + 1, body)
+    digest = bytes([digest[0] ^ spoilt]) + digest[1:]
+    return await write(broker, GAME, encode_entry(Entry(claim, digest, body, seq + 1)))
+
+
+def a_ticket(subject: str) -> bytes:
+    created = wire.TicketCreated(f"of {subject}", (subject,), terms_id="none", seats=(4,), expires_ms=1 << 60)
+    return wire.encode_event(created)
+
+
+@pytest.mark.parametrize("spoil", ["unreadable", "unknown event", "wrong hash"])
+async def test_a_quarantined_pool_is_told_of_and_put_back(spoil: str) -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    for name in ("alice", "bob"):
+        await first.pools[GAME].act(ticket(name))
+    whole = state(first.pools[GAME])
+    await first.finish(1.0)
+    if spoil == "unreadable":
+        at = await write(broker, GAME, b"\xff nonsense")
+    else:
+        events = (UNKNOWN,) if spoil == "unknown event" else (a_ticket("dave"),)
+        at = await write_entry(broker, events, accepted="dave-1", spoilt=spoil == "wrong hash")
+        await write_entry(broker, (a_ticket("erin"),), accepted="erin-1")
+    passed_over = 0 if spoil == "unreadable" else 2
+    second = await owner(broker, "second")
+    hosted = second.pools[GAME]
+    assert hosted.damaged and (hosted.damaged_at, hosted.whole, hosted.passed_over) == (at, 2, passed_over)
+    for attempt in (hosted.act(ticket("carol")), hosted.read(len)):
+        with pytest.raises(Failure, match="GAME_QUARANTINED"):
+            await attempt
+    before = len(broker.events[TOPIC][0])
+    assert await hosted.repair(order(validate_only=True)) == (2 + passed_over, 2)
+    assert hosted.damaged and len(broker.events[TOPIC][0]) == before, "only checked"
+    assert await hosted.repair(order()) == (3 + passed_over, 2)
+    assert not hosted.damaged and sorted(hosted.pool.ticket_of) == ["alice", "bob"]
+    assert await hosted.repair(order()) == (3 + passed_over, 0), "sent again"
+    with pytest.raises(Failure, match="COMMAND_ID_REUSED"):
+        await hosted.repair(order(why="another reason"))
+    with pytest.raises(Failure, match="POOL_NOT_QUARANTINED"):
+        await hosted.repair(order("again"))
+    with pytest.raises(Failure, match="ALREADY_WAITING"):
+        await hosted.act(ticket("alice", "again"))
+    await hosted.act(ticket("alice"))  # a retry: known from before
+    await hosted.act(ticket("carol"))
+    if passed_over:
+        await hosted.act(ticket("dave"))  # what was accepted stays known, though it is undone
+        assert sorted(hosted.pool.ticket_of) == ["alice", "bob", "carol"]
+    [mended] = [each for each in readable(broker) if each.commands and each.commands[0].subject == "olga"]
+    assert wire.decode_event(mended.events[0]) == wire.PoolRestored("a disk went bad", 2)
+    third = await owner(broker, "third")
+    assert state(third.pools[GAME]) == state(hosted) != whole and third.pools[GAME].accepted == hosted.accepted
+    await third.store_states()
+    fourth = await owner(broker, "fourth")
+    assert fourth.pools[GAME].kept_seq == 4 + passed_over and state(fourth.pools[GAME]) == state(hosted)
+    for partition in (second, third, fourth):
+        await partition.finish(1.0)
+
+
+async def test_a_restart_does_not_lift_it_and_a_right_version_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    await first.finish(1.0)
+    await write_entry(broker, (UNKNOWN,), accepted="dave-1")
+    second = await owner(broker, "second")
+    assert second.pools[GAME].damaged
+    know_better(monkeypatch)
+    third = await owner(broker, "third")
+    assert not third.pools[GAME].damaged and "dave" in third.pools[GAME].pool.ticket_of
+    for partition in (second, third):
+        await partition.finish(1.0)
+
+
+def know_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on the program is one that knows the event."""
+    decode = hosted_pool.decode_event
+
+    def newer(data: bytes) -> object:
+        return decode(a_ticket("dave") if data == UNKNOWN else data)
+
+    monkeypatch.setattr(hosted_pool, "decode_event", newer)
+
+
+async def test_whoever_can_fold_what_did_not_happen_ends_in_the_same_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of a newer version learns of the repair behind what it has folded."""
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    await first.store_states()
+    await first.finish(1.0)
+    await write_entry(broker, (UNKNOWN,), accepted="dave-1")
+    second = await owner(broker, "second")
+    await second.pools[GAME].repair(order())
+    await second.pools[GAME].act(ticket("bob"))
+    know_better(monkeypatch)
+    third = await owner(broker, "third")
+    assert state(third.pools[GAME]) == state(second.pools[GAME]) and not third.pools[GAME].damaged
+    assert sorted(third.pools[GAME].pool.ticket_of) == ["alice", "bob"]
+    await third.pools[GAME].act(ticket("carol"))
+    for partition in (second, third):
+        await partition.finish(1.0)
+
+
+async def test_whoever_stands_by_with_a_newer_version_folds_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its writer ends, so that its tenure makes a new partition."""
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    await write_entry(broker, (UNKNOWN,), accepted="dave-1")
+    second = await owner(broker, "second")
+    know_better(monkeypatch)
+    third = await owner(broker, "third")
+    assert "dave" in third.pools[GAME].pool.ticket_of
+    monkeypatch.undo()
+    await second.writer.claim()
+    await second.pools[GAME].repair(order())
+    know_better(monkeypatch)
+    await third.writer.ended()
+    assert third.writer.failure is not None
+    again = await owner(broker, "third")
+    assert state(again.pools[GAME]) == state(second.pools[GAME])
+    for partition in (first, second, again):
+        await partition.finish(1.0)
+
+
+async def test_an_offer_that_nobody_could_confirm_lapses_and_no_one_loses_its_place() -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    hosted = first.pools[GAME]
+    for name in ("alice", "bob"):
+        await hosted.act(ticket(name, seats=(2,)))
+    await until_offered(hosted)
+    waited = {each.ticket_id: each.age for each in hosted.pool.tickets.values()}
+    await write(broker, GAME, b"\xff nonsense")
+    second = await owner(broker, "second")
+    mended = second.pools[GAME]
+    await mended.repair(order())
+    events = [wire.decode_event(event) for event in readable(broker)[-1].events]
+    assert [type(event) for event in events] == [wire.PoolRestored, wire.OfferLapsed]
+    assert {each.ticket_id: each.age for each in mended.pool.tickets.values()} == waited
+    await until_offered(mended)  # they are matched again
+    for partition in (first, second):
+        await partition.finish(1.0)
+
+
+async def until_offered(hosted: HostedPool) -> None:
+    while not await hosted.at_rest(lambda: bool(hosted.pool.offers)):
+        await hosted.news.wait()
+
+
+async def test_results_are_read_again_from_where_the_pool_is_put_back() -> None:
+    """What the readers of results have passed over since is read once more."""
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    await first.finish(1.0)
+    await write_entry(broker, (UNKNOWN,), accepted="dave-1")
+    second = await owner(broker, "second")
+    hosted = second.pools[GAME]
+    begun: list[int] = []
+
+    async def attend(pool: HostedPool) -> None:
+        begun.append(len(pool.readers))
+        pool.readers[0] = b"behind"
+        await pool.confirm()
+        await asyncio.Event().wait()
+
+    second._attend = [attend]
+    second._owner_changed(second.writer.position.newest_claim, second.writer.owner)
+    while not begun:
+        await hosted.confirm()
+    await hosted.repair(order())
+    while len(begun) < 2:
+        await hosted.confirm()
+    assert begun == [0, 0]
+    await second.finish(1.0)
+
+
+async def test_a_good_entry_behind_one_that_cannot_be_read_lifts_it() -> None:
+    """It shows that nothing is missing."""
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    await write(broker, GAME, b"\xff nonsense")
+    await write_entry(broker, (), accepted="dave-1")
+    second = await owner(broker, "second")
+    assert not second.pools[GAME].damaged
+    await second.pools[GAME].act(ticket("bob"))
+    assert sorted(second.pools[GAME].pool.ticket_of) == ["alice", "bob"]
+    for partition in (first, second):
+        await partition.finish(1.0)
