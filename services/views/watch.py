@@ -1,7 +1,7 @@
 """A stream of a game: first the whole view, then every version as its viewer may see it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,6 @@ class Watch:
         "_reads",
         "_seen",
         "_sent",
-        "_unsubscribe",
         "_viewer",
         "_waiting",
         "_wire",
@@ -69,7 +68,6 @@ class Watch:
         self._due = 0.0
         self._end: Failure | None = None
         self._over = False
-        self._unsubscribe: Callable[[], None] | None = None
         self._sent = 0
 
     def end(self, why: Failure) -> None:
@@ -79,9 +77,7 @@ class Watch:
 
     def unsubscribe(self) -> None:
         """Hear no more of the game."""
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-            self._unsubscribe = None
+        self._seen.live.watchers.discard(self)
 
     @property
     def over(self) -> bool:
@@ -93,10 +89,21 @@ class Watch:
 
         Raises Failure: TOKEN_EXPIRED, SLOW_WATCHER and whatever `end` was told.
         """
-        version, message, self._over = await self._next()
-        if version:
-            self._sent = version
-        return message
+        # All in one coroutine: thousands wait here, each with every coroutine that it is in.
+        if not self._queue and self._end is None:
+            loop = asyncio.get_running_loop()
+            self._due = loop.time() + self._limits.heartbeat_seconds
+            self._waiting = loop.create_future()
+            try:
+                await self._waiting
+            finally:
+                self._waiting = None
+        self._caller.check_expiry()
+        if self._queue:
+            self._sent, message, self._over = self._queue.pop(0)
+            return message
+        self._check()
+        return self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat())
 
     async def beginning(self, after: int | None, seconds: float) -> AsyncGenerator[bytes, None]:
         """Encoded WatchViewResponses: those after a version up to the newest, or that alone; from there on it is heard.
@@ -111,7 +118,7 @@ class Watch:
         open_parts = self._open_parts(game)
         first = self._first(game, open_parts) if after is None else None
         if not self._over:
-            self._unsubscribe = self._reads.subscribe(self._seen, self)
+            self._reads.subscribe(self._seen, self)
         self._sent = newest if after is None else after
         if first is not None:
             yield first
@@ -161,26 +168,6 @@ class Watch:
             published.shared[key] = message
         self._queue.append((game.version, message, game.ended is not None))
         self._wake()
-
-    async def _next(self) -> tuple[int, bytes, bool]:
-        """The next version's (number, message, last one?), or a heartbeat with number 0."""
-        if not self._queue and self._end is None:
-            await self._woken()
-        self._caller.check_expiry()
-        if self._queue:
-            return self._queue.pop(0)
-        self._check()
-        return 0, self._encode(self._sent, {}, heartbeat=self._wire.Heartbeat()), False
-
-    async def _woken(self) -> None:
-        """Returns when something is queued, the stream has to end, or a heartbeat is due."""
-        loop = asyncio.get_running_loop()
-        self._due = loop.time() + self._limits.heartbeat_seconds
-        self._waiting = loop.create_future()
-        try:
-            await self._waiting
-        finally:
-            self._waiting = None
 
     def tick(self, now: float, today: float) -> None:
         """Go on where a heartbeat is due (`now`: the loop's time), or the token has expired (`today`: Unix time).

@@ -489,6 +489,24 @@ async def test_what_cannot_be_read_keeps_nobody_elses_back_and_is_set_right(
     assert [each.game_id for each in (await hall.ask("alice", "ListGames", mine=True)).games] == every
 
 
+@pytest.mark.parametrize("highest_first", [True, False])
+async def test_a_page_where_thousands_tie_reads_its_own_part(redis: Redis, highest_first: bool) -> None:
+    """Most open decisions have no deadline, so one score."""
+    members = [f"g{number:04}" for number in range(3_000)]
+    await redis.zadd("set", dict.fromkeys(members, 2**53 - 1))
+    found: list[listing.Place] = []
+    told = []
+    more = True
+    while more:
+        before = (await redis.info("stats"))["total_net_output_bytes"]
+        after = found[-1] if found else None
+        page, more = await listing.page(redis, [("tiny", "set")], after, 100, highest_first=highest_first)
+        told.append((await redis.info("stats"))["total_net_output_bytes"] - before)
+        found += page
+    assert [member for _, member, _ in found] == sorted(members, reverse=highest_first)
+    assert max(told) < 3 * min(told)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     places=st.lists(

@@ -221,16 +221,17 @@ def _stream(
             gate.meter.open_stream(caller.subject, capped=not caller.own)
             streams.inc()
             taking = stalls.begin(caller, context)
+            responses = answer(request, caller, context)
             try:
-                async with aclosing(answer(request, caller, context)) as responses:
-                    async for response in responses:
-                        taking.since = loop.time()
-                        yield response
-                        taking.since = 0.0
+                async for response in responses:
+                    taking.since = loop.time()
+                    yield response
+                    taking.since = 0.0
             finally:
                 stalls.end(taking)
                 streams.dec()
                 gate.meter.close_stream(caller.subject)
+                await responses.aclose()
         except Exception as error:
             failure = _failure(name, error)
         else:
