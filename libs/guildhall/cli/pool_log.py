@@ -10,6 +10,7 @@ from guildhall.cli import faces
 from guildhall.cli.log_lines import other_lines
 from guildhall.cli.log_stats import listed
 from guildhall.cli.log_verify import Found
+from guildhall.host.operations import MATCHMAKING
 from guildhall.kernel.v1.structs import decode_Record
 from guildhall.log.errors import LogUnreadable
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void
@@ -19,7 +20,7 @@ from guildhall.log.recovery import Store
 from guildhall.log.snapshots import snapshot_key
 from guildhall.matchmaking.v1.structs import PoolRestored, decode_event
 from services.matchmaking.folding_again import fold_again
-from services.matchmaking.hosted_pool import MATCHMAKING, HostedPool
+from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
 from services.matchmaking.mending import restored
 from services.matchmaking.pool import snapshot
