@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from functools import partial
 
-from guildhall.host.operations import PoolOrder
+from guildhall.host.operations import MATCHMAKING, PoolOrder
 from guildhall.operations.v1 import structs as o
 from guildhall.telemetry import metrics
 from services.matchmaking.hosted_pool import HostedPool
-from services.matchmaking.judging import MATCHMAKING
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.pool_partition import PoolPartition
 

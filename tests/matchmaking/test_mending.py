@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from guildhall.kernel import ids
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record, encode_Record
 from guildhall.log.fold import Effective, FoldState, fold
 from guildhall.log.memory import MemoryBroker
-from guildhall.log.port import Entry, ProducerRecord
+from guildhall.log.port import Appended, Entry, ProducerRecord
 from guildhall.log.port import Record as Stored
 from guildhall.log.values import encode_entry
 from guildhall.matchmaking.v1 import structs as wire
@@ -24,16 +25,23 @@ UNKNOWN = b"\xa2\x06\x00"
 """An event of a kind that no version of the program knows yet: field 100, empty."""
 
 
-def order(command_id: str = "mend", **fields: object) -> PoolOrder:
-    told = {"game": GAME, "subject": "olga", "command_id": command_id, "why": "a disk went bad", "validate_only": False}
-    return PoolOrder(**{**told, **fields})  # type: ignore[arg-type]
+def order(command_id: str = "mend", **fields: Any) -> PoolOrder:
+    told: dict[str, Any] = {
+        "game": GAME,
+        "subject": "olga",
+        "command_id": command_id,
+        "why": "a disk went bad",
+        "validate_only": False,
+    }
+    return PoolOrder(**{**told, **fields})
 
 
 async def write(broker: MemoryBroker, key: str, value: bytes) -> int:
     """A record that no owner wrote; its offset."""
     topic = await broker.log(None).events(TOPIC, 1)
     [outcome] = await topic.append(0, [ProducerRecord(key, value)])
-    return outcome.offset  # type: ignore[union-attr]
+    assert isinstance(outcome, Appended)
+    return outcome.offset
 
 
 def readable(broker: MemoryBroker) -> list[Record]:

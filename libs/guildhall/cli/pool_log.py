@@ -10,6 +10,7 @@ from guildhall.cli import faces
 from guildhall.cli.log_lines import other_lines
 from guildhall.cli.log_stats import listed
 from guildhall.cli.log_verify import Found
+from guildhall.host.operations import MATCHMAKING
 from guildhall.kernel.v1.structs import decode_Record
 from guildhall.log.errors import LogUnreadable
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void
