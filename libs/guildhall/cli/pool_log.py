@@ -22,7 +22,6 @@ from guildhall.matchmaking.v1.structs import PoolRestored, decode_event
 from services.matchmaking.folding_again import fold_again
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
-from services.matchmaking.judging import MATCHMAKING
 from services.matchmaking.mending import restored
 from services.matchmaking.pool import snapshot
 from services.matchmaking.pool_partition import PoolPartition
