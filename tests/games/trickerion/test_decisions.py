@@ -28,7 +28,6 @@ DEFAULTS = {
     "house_apprentice": "house apprentice_2",
     "special_use": "point",
     "keep_card": "under 0 new_twist",
-    "talent": "specialist engineer",
     "house_now": "house apprentice_2",
     "overhaul_slot": "slot 0",
     "spare_parts": "trick linking_rings",
