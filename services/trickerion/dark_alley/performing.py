@@ -307,8 +307,16 @@ class OrderOffer(Ask, tag="modifier_order"):
     def options(self, hall: Hall, seat: int) -> Iterable[OrderModifiers]:
         return [commands.order_modifiers(order) for order in self._orders(hall)]
 
+    def default(self, hall: Hall, seat: int) -> OrderModifiers:
+        """The order that gives most Fame and coins; of equals the first that is listed."""
+        return max(self.options(hall, seat), key=lambda command: _fame_and_coins(self._yield(hall, command.order)))
+
     def choose(self, table: HallTable, seat: int, command: OrderModifiers) -> None:
         table.emit(YieldModified(seat, self.slot, command.order))
+
+
+def _fame_and_coins(amount: Yield) -> int:
+    return amount.fame + amount.coins
 
 
 # --- after a performance, and after Sunday

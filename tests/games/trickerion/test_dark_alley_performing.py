@@ -155,6 +155,20 @@ def test_the_owner_orders_a_premieres_doubling_too(order: str, fame: int) -> Non
     assert gained(t, wire.FameGained, Cause.YIELD) == {"a": fame}
 
 
+@pytest.mark.rule("TR-AD10", "TR-D58")
+@pytest.mark.parametrize("resigns", [False, True])
+def test_without_an_answer_the_order_is_the_one_that_gives_most(resigns: bool) -> None:
+    stage = "a/window_to_the_otherworld@R08:0.0>down"
+    t = performing("grand_premiere", day="thursday", stage=stage, rulings={"yield_modifier_order": "ask"})
+    t.a.does("perform R08", "premiere window_to_the_otherworld fame")
+    assert t.asked == {"a": "modifier_order"}
+    if resigns:
+        t.a.resigns()
+    else:
+        t.a.waits_too_long()
+    assert gained(t, wire.FameGained, Cause.YIELD) == {"a": 5}
+
+
 @pytest.mark.rule("TR-D57", "TR-A2", "TR-AD35")
 def test_a_fiasco_raises_what_a_trick_does_not_yield_whatever_the_weekdays_ruling() -> None:
     stage = "a/linking_rings@R08:0.0>down"
