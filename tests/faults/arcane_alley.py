@@ -97,8 +97,8 @@ FAULTS = (
     Fault(
         "a chain without links",
         f"{KERNEL}/ids.py",
-        "hashlib.sha256(prev_hash + salt + body)",
-        "hashlib.sha256(salt + body)",
+        "_sha256(prev_hash + salt + body)",
+        "_sha256(salt + body)",
     ),
     Fault(
         "a snapshot that forgets",

@@ -11,7 +11,12 @@ def fault(name: str, file: str, old: str, new: str) -> Fault:
 
 
 FAULTS = (
-    fault("no floor of yields", f"{GAME}/yields.py", "printed = max(0, printed + change)", "printed += change"),
+    fault(
+        "no floor of yields",
+        f"{GAME}/yields.py",
+        "fame = max(0, fame + (change.fame if own.fame or not skipped else 0)) * change.fame_times",
+        "fame = (fame + (change.fame if own.fame or not skipped else 0)) * change.fame_times",
+    ),
     fault(
         "no cap of scoring",
         f"{GAME}/scoring.py",
