@@ -448,7 +448,7 @@ def _special(alley: tr.DarkAlleyView, player: tr.Player) -> list[Text]:
     if of.durable:
         found.append(f"Durable: {', '.join(TRICKS[trick] for trick in of.durable)}")
     if of.talent:
-        found.append(f"Hidden Talent: the {member_name(of.talent)}")
+        found.append(f"Hidden Talent: the {member_name(of.talent)} may become a Specialist")
     if of.shown:
         found.append(f"In hand, as all know: {', '.join(assignment_name(card) for card in of.shown)}")
     if of.ability_used:

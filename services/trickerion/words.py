@@ -305,7 +305,7 @@ SPECIALS: Final[dict[int, str]] = {
     Assignment.UNSTABLE_PROTOTYPE: "Prepare: give up to 3 needed Components back for a marker, Fame and coins.",
     Assignment.ENHANCE_TRICK: "Prepare: a Shard on the Trick; it yields 1 Fame and 1 coin more for good.",
     Assignment.ON_STAGE_PREPARATION: "Prepare: one of the markers goes onto a Performance card at once.",
-    Assignment.HIDDEN_TALENT: "Prepare: the Apprentice who does it becomes a Specialist at the end of the turn.",
+    Assignment.HIDDEN_TALENT: "Prepare: the Apprentice who does it may become a Specialist at the end of the turn.",
     Assignment.FREELANCER: "The Character is placed at any other Location instead.",
     Assignment.MASS_RECRUITMENT: "Hire: with an Apprentice a second one for 3 coins.",
     Assignment.HYPNOTIC_MOTIVATION: "Hire: the Character joins at once and may be placed this turn.",

@@ -323,7 +323,17 @@ def _dice_rolled(hall: Hall, alley: Alley, e: wire.DiceRolled) -> None:
     alley.performing = [0] * seats
     alley.durable = [[] for _ in range(seats)]
     alley.shares = []
-    alley.talents = [0] * seats
+
+
+def _declined(hall: Hall, alley: Alley, e: wire.Declined) -> None:
+    """In End Turn only a Hidden Talent can be declined: the Apprentice stays one."""
+    if hall.phase == wire.Phase.END_TURN:
+        alley.talents[e.seat] = 0
+
+
+def _turn_ended(hall: Hall, alley: Alley, e: wire.TurnEnded) -> None:
+    """Whose Specialists were all there was not asked for a talent."""
+    alley.talents = [0] * len(hall.fame)
 
 
 def _character_placed(hall: Hall, alley: Alley, e: wire.CharacterPlaced) -> None:
@@ -420,6 +430,8 @@ EVOLVE: dict[type, Callable[[Any, Any], None]] = {
     wire.TalentFound: talent_found,
     wire.ApprenticeLeft: apprentice_left,
     wire.DiceRolled: _beside(wire.DiceRolled, _dice_rolled),
+    wire.Declined: _beside(wire.Declined, _declined),
+    wire.TurnEnded: _beside(wire.TurnEnded, _turn_ended),
     wire.CharacterPlaced: _beside(wire.CharacterPlaced, _character_placed),
     wire.PlacementEnded: _beside(wire.PlacementEnded, _placement_ended),
     wire.ApprenticeMoved: _beside(wire.ApprenticeMoved, _apprentice_moved),

@@ -62,7 +62,7 @@ class Alley(Struct, array_like=True):
     claimant: int
     """To whom the Quick Order Component comes, or NOBODY."""
     talents: list[int]
-    """The Member that will become a Specialist, or 0."""
+    """The Member that may become a Specialist when the Characters return, or 0."""
     performed_card: int = 0
     """The Performance card that is being performed, or 0."""
 

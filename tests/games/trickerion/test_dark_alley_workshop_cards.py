@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from guildhall.trickerion.v1 import structs as wire
-from tests.games.trickerion.script import ALLEY, Script, place, seat
+from guildhall.trickerion.v1.structs import Member
+from tests.games.trickerion.script import ALLEY, Script, place, seat, spectator
 
 PIANO = "living_piano:spades"
 """Three markers for 1 point; needs animal, glass, wood."""
@@ -190,6 +191,40 @@ def test_a_talent_may_stay_an_apprentice(late: bool) -> None:
     else:
         t.a.does("decline")
     t.a.has(coins=1, fame=20, members="apprentice_1")
+
+
+@pytest.mark.rule("TR-D69", "TR-AD44")
+def test_a_talent_that_was_declined_is_announced_no_more() -> None:
+    """While others are still asked, and after the last turn too."""
+    gifted = seat("magician apprentice:hidden_talent", "linking_rings", "metal*2", shards=0)
+    t = place(2, a=gifted, b=gifted, options=ALLEY, turn=7)
+    t.a.does("place apprentice workshop_1", "keep", "bonus", "prepare linking_rings")
+    t.b.does("place apprentice workshop_1", "keep", "bonus", "prepare linking_rings")
+    t.begins("end_turn")
+    assert announced(t) == [Member.FIRST_APPRENTICE, Member.FIRST_APPRENTICE]
+    t.a.does("decline")
+    assert announced(t) == [0, Member.FIRST_APPRENTICE]
+    t.b.does("decline")
+    assert announced(t) == [0, 0] and t.game.ended is not None
+
+
+@pytest.mark.rule("TR-D69", "TR-AD44")
+def test_a_talent_is_announced_no_more_where_all_specialists_have_joined() -> None:
+    team = "magician:downtown engineer manager apprentice:hidden_talent"
+    a = seat(team, "linking_rings", "metal*2", shards=0)
+    t = place(2, a=a, b=seat("magician"), options=ALLEY, turn=7, dice="X X / assistant X / X X")
+    t.a.does("place apprentice workshop_1", "keep", "bonus", "prepare linking_rings")
+    assert announced(t) == [Member.FIRST_APPRENTICE, 0]
+    t.turn_of("a").does("place magician downtown_1", "hire inn_a")
+    t.goes_on(lambda t: t.game.ended is not None)
+    assert announced(t) == [0, 0]
+
+
+def announced(t: Script) -> list[int]:
+    """The talents that a spectator sees, by seat."""
+    alley = spectator(t).dark_alley
+    assert alley is not None
+    return [player.talent for player in alley.players]
 
 
 @pytest.mark.rule("TR-D69", "TR-AD44")
