@@ -49,10 +49,15 @@ def prophecy_of(view: View, content: Content) -> ProphecyCard:
     return content.prophecies[view.dark_alley.active if view.dark_alley is not None else 0]
 
 
-def bonus_in_use(view: View, content: Content) -> AssignmentCard:
-    """The special card that the next action has; a neutral one where it has none."""
+def card_in_use(view: View) -> int:
+    """The special card whose bonus the next action has, or 0."""
     alley = view.dark_alley
-    return content.assignments[alley.bonus if alley is not None and alley.armed else 0]
+    return alley.bonus if alley is not None and alley.armed else 0
+
+
+def bonus_in_use(view: View, content: Content) -> AssignmentCard:
+    """What that card does; a neutral one where there is none."""
+    return content.assignments[card_in_use(view)]
 
 
 def price_now(view: View, content: Content, component: int) -> int:

@@ -24,8 +24,8 @@ class Change(NamedTuple):
     coins: int
     fame_times: int = 1
     coins_times: int = 1
-    of_weekday: bool = False
-    """Whether the weekday makes it (TR-A2)."""
+    source: int = 0
+    """What makes it: a ModifierSource."""
 
 
 class Hooks:

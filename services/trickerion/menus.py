@@ -6,10 +6,11 @@ from typing import Any, Final, NamedTuple
 from guildhall.kernel.families import Family
 from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as tr
-from guildhall.trickerion.v1.structs import Component, Location, Resource, Slot, View
+from guildhall.trickerion.v1.structs import Assignment, Component, Location, Resource, Slot, View
 from services.trickerion import links
 from services.trickerion.appraisal import (
     bonus_in_use,
+    card_in_use,
     missing,
     on_quick_order_only,
     prepared_markers,
@@ -105,9 +106,9 @@ class Menus:
         families = [option for option in options if isinstance(option, Family)]
         if families:
             return AssignMenu(families[0], ())
-        question = (QUESTIONS | labels.QUESTIONS).get(kind, kind.replace("_", " ").capitalize() + "?")
+        asked = labels.question(self, kind) or QUESTIONS.get(kind) or kind.replace("_", " ").capitalize() + "?"
         commands = [option for option in options if type(option) is not Undo]
-        return _tree(question, [(self.path(kind, command), command) for command in commands])
+        return _tree(asked, [(self.path(kind, command), command) for command in commands])
 
     def path(self, kind: str, command: Any) -> Path:
         """A command in words."""
@@ -150,7 +151,9 @@ class Menus:
                 by = f"by {self._die(die)}" if die < 2 else "without a die"
                 return ("learn a Trick", CATEGORIES[category_of(trick)], self._trick(trick) + self._gap(trick), by)
             case tr.ChooseTrickSlot(slot=slot):
-                return ("on the Engineer's slot" if slot == 3 else "on the board",)
+                there = next((own.trick for own in self.me.tricks if own.slot == slot), 0)
+                instead = f", in place of {TRICKS[there]}" if there else ""
+                return (("on the Engineer's slot" if slot == 3 else "on the board") + instead,)
             case tr.ChooseSymbol(symbol=symbol):
                 return (f"{SYMBOLS[symbol]}, {counted(self.me.supply[symbol - 1], 'marker')} left",)
             case tr.Hire(die=die):
@@ -168,12 +171,7 @@ class Menus:
         match command:
             case tr.Buy(component=component, amount=amount, bargain=bargain, manager_slot=manager):
                 words = str(amount) + (f" with {bargain} AP of bargaining" if bargain else "")
-                quick = on_quick_order_only(self.view, self.content, component)
-                return (
-                    "buy",
-                    self._priced(component, quick),
-                    words + (" onto a slot of the Manager's" if manager else ""),
-                )
+                return ("buy", self._to_buy(component), words + (" onto a slot of the Manager's" if manager else ""))
             case tr.Order(component=component, slot=slot):
                 return ("order for the next turn", COMPONENTS[component], f"in slot {slot + 1}")
             case tr.QuickOrder(component=component):
@@ -183,8 +181,7 @@ class Menus:
     def _workshop(self, command: Any) -> Path:
         match command:
             case tr.Prepare(trick=trick):
-                more = bonus_in_use(self.view, self.content).more_markers
-                markers = counted(prepared_markers(self.content, self.me, trick, more), "marker")
+                markers = counted(self._markers_of_prepare(trick), "marker")
                 return ("prepare", f"{TRICKS[trick]}: {self.content.tricks[trick].ap} AP, {markers}")
             case tr.MoveTrick(trick=trick):
                 return ("move a Trick to the Engineer's slot", TRICKS[trick])
@@ -246,6 +243,23 @@ class Menus:
 
     def _die(self, die: int) -> str:
         return f"{DICE[die]}, which shows {face_name(die, self.view.dice[die])}"
+
+    def _to_buy(self, component: int) -> str:
+        """A Component with what it costs in the action that is going on (TR-D82, TR-D85, TR-D90)."""
+        card = card_in_use(self.view)
+        if card == Assignment.WORKSHOP_DELIVERY:
+            return f"{COMPONENTS[component]} at {max(0, price_now(self.view, self.content, component) - 1)}"
+        priced = self._priced(component, on_quick_order_only(self.view, self.content, component))
+        if card == Assignment.SMUGGLED_GOODS:
+            return f"{priced}, in Fame and 1 less in all"
+        return f"{priced}, one of them free" if card == Assignment.SHOPLIFTING else priced
+
+    def _markers_of_prepare(self, trick: int) -> int:
+        """How many markers a Prepare brings in the action that is going on (TR-D65)."""
+        if card_in_use(self.view) == Assignment.INGENUITY:
+            return 1
+        more = bonus_in_use(self.view, self.content).more_markers
+        return prepared_markers(self.content, self.me, trick, more)
 
     def _priced(self, component: int, quick: bool) -> str:
         """A Component with what one of it costs now."""

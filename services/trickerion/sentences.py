@@ -251,6 +251,7 @@ def weekday_started(t: Narrator, event: tr.WeekdayStarted) -> Clause:
 
 
 def card_performed(t: Narrator, event: tr.CardPerformed) -> Clause:
+    t.now.performed = event.card
     return t.do(event.seat, "perform", card_name(event.card), opens=True)
 
 

@@ -27,6 +27,8 @@ class Memory:
     """(seat, Trick) by Performance card and slot."""
     pending: list[int] = field(default_factory=lambda: [0, 0, 0])
     """Prophecies that are pending: next, second, third."""
+    performed: int = 0
+    """The Performance card that was performed last."""
 
 
 class Narrator:
@@ -56,7 +58,7 @@ class Narrator:
             for marker in card.markers:
                 markers[int(card.card), marker.slot] = (marker.seat, int(marker.trick))
         pending = () if view.dark_alley is None else view.dark_alley.pending
-        self.now = Memory(markers)
+        self.now = Memory(markers, performed=view.dark_alley.performed_card if view.dark_alley is not None else 0)
         self.now.pending[: len(pending)] = map(int, pending)
         self._then[version] = deepcopy(self.now)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from guildhall.trickerion.v1.structs import Member
+from guildhall.trickerion.v1.structs import Member, ModifierSource
 from services.trickerion import hooks
 from services.trickerion.content import Content, Yield
 from services.trickerion.hall import Hall, displayed, kind_of, seat_of, specialist_at, theater_day, trick_of
@@ -11,6 +11,7 @@ from services.trickerion.hooks import Change
 from services.trickerion.theater import links_on
 
 SPECIALISTS = (Member.ENGINEER, Member.MANAGER, Member.ASSISTANT)
+WEEKDAY = int(ModifierSource.WEEKDAY)
 
 
 class TrickYield(NamedTuple):
@@ -28,7 +29,7 @@ def changed(own: Yield, changes: Sequence[Change], skip_absent: bool) -> Yield:
     """
     fame, coins = own.fame, own.coins
     for change in changes:
-        skipped = skip_absent and change.of_weekday
+        skipped = skip_absent and change.source == WEEKDAY
         fame = max(0, fame + (change.fame if own.fame or not skipped else 0)) * change.fame_times
         coins = max(0, coins + (change.coins if own.coins or not skipped else 0)) * change.coins_times
     return Yield(fame, coins, own.shards)
@@ -37,7 +38,7 @@ def changed(own: Yield, changes: Sequence[Change], skip_absent: bool) -> Yield:
 def change_of_day(hall: Hall, content: Content, day: int) -> Change:
     """How a weekday changes each Trick's yield (TR-124, TR-125)."""
     fame, coins = hooks.of(hall).day_modifier(hall, content, day)
-    return Change(fame, coins, of_weekday=True)
+    return Change(fame, coins, source=WEEKDAY)
 
 
 def weekday_change(hall: Hall, content: Content, performer: int, markers: Sequence[int], slot: int) -> Change:

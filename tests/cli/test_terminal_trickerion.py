@@ -25,6 +25,7 @@ from services.trickerion.sentences import Teller
 from services.trickerion.terminal import Terminal
 from tests.cli.random_games import steps
 from tests.games.trickerion.script import Script, perform, place, seat
+from tests.games.trickerion.tables import OPEN
 
 PACK = RULES.packs.data(RULES.pack_hash)
 TERMINAL = Terminal(PACK)
@@ -356,6 +357,79 @@ def test_a_theft_names_the_tricks_of_the_card_that_is_performed() -> None:
     t.a.does("decline")
     alley = t.a.sees().dark_alley
     assert alley is not None and not alley.performed_card
+
+
+def test_the_order_of_modifiers_names_the_trick_and_what_changes_its_yield() -> None:
+    """Of b's two Tricks on the card the weekday and the fiasco matter with the second one only."""
+    t = place(
+        2,
+        a=seat("magician:arranged_fiasco"),
+        b=seat("magician"),
+        stage="a/linking_rings@R08:0.0>down b/levitation@R08:0.1>right b/mind_reading@R08:0.2>up",
+        display="R08 R10",
+        options=DARK_ALLEY,
+        rulings={"yield_modifier_order": "ask"},
+    )
+    teller = Teller(1)
+    teller.tell(0, t.story)
+    t.a.does("place magician sunday_stage", "keep")
+    t.begins("performance")
+    t.a.does("perform R08")
+    assert t.asked == {"b": "modifier_order"}
+    for view in (t.a.sees(), t.b.sees(), t.game.view(None)):
+        (asked,) = view.dark_alley.unordered
+        assert (asked.slot, [m.source for m in asked.modifiers]) == (
+            2,
+            [tr.ModifierSource.ARRANGED_FIASCO, tr.ModifierSource.WEEKDAY],
+        )
+    menu = TERMINAL.menu(t.b.sees(), "modifier_order", t.game.legal(1).commands, str)
+    assert menu.question == "In which order is the yield changed of Mind Reading, slot 3?"
+    assert [entry.text for entry in menu.entries] == [
+        "first Arranged Fiasco (-1 Fame), then the weekday (+1 Fame, +1 coins)",
+        "first the weekday (+1 Fame, +1 coins), then Arranged Fiasco (-1 Fame)",
+    ]
+    teller.look(t.game.version, t.b.sees())
+    t.b.does("modifiers 1 0")
+    told = teller.tell(t.game.version, t.events)
+    assert told[0].startswith("You choose how the yield of your Mind Reading is changed")
+    assert t.b.sees().dark_alley.unordered == ()
+
+
+def test_menus_tell_what_a_special_card_makes_of_a_price() -> None:
+    def market(card: str) -> tr.View:
+        t = place(
+            2,
+            a=seat(f"magician:{card}", "", "wood*1 cog*1", coins=9, fame=20),
+            options=DARK_ALLEY,
+            buy="wood mirror glass fabric",
+            quick="cog",
+        )
+        t.a.does("place magician market_row_1", "keep", "bonus")
+        return t.a.sees()
+
+    delivery = market("workshop_delivery")
+    assert path(delivery, tr.Buy(tr.Component.WOOD, 1, 0, False)) == "buy: Wood at 0: 1"
+    assert path(delivery, tr.Buy(tr.Component.COG, 1, 0, False)) == "buy: Cog at 2: 1"
+    smuggled = market("smuggled_goods")
+    assert path(smuggled, tr.Buy(tr.Component.MIRROR, 2, 0, False)) == "buy: Mirror at 3, in Fame and 1 less in all: 2"
+    lifted = market("shoplifting")
+    assert path(lifted, tr.Buy(tr.Component.MIRROR, 2, 0, False)) == "buy: Mirror at 3, one of them free: 2"
+
+
+def test_ingenuity_brings_one_marker() -> None:
+    t = place(2, a=seat("magician:ingenuity", "linking_rings", "metal*1"), options=DARK_ALLEY)
+    t.a.does("place magician workshop_1", "keep", "bonus")
+    assert path(t.a.sees(), tr.Prepare(tr.Trick.LINKING_RINGS)).endswith(", 1 marker")
+    t.a.does("prepare linking_rings")
+    assert t.a.markers("linking_rings") == 1
+
+
+@pytest.mark.parametrize("kind", [kind for kind in OPEN if kind != "assign"])
+def test_no_two_commands_have_the_same_words(kind: str) -> None:
+    t = OPEN[kind]()
+    menus = Menus(t.a.sees(), str, TERMINAL._content)
+    paths = [menus.path(kind, command) for command in t.game.legal(0).commands if type(command) is not Undo]
+    assert len(set(paths)) == len(paths)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from services.trickerion.words import (
     card_name,
     face_name,
     prophecy_text,
+    signed,
 )
 
 if TYPE_CHECKING:
@@ -44,9 +45,33 @@ QUESTIONS: Final = {
     "second_apprentice": "Do you hire a second Apprentice for 3 coins?",
     "overhaul": "Which Trick takes its place?",
     "overhaul_slot": "Where does the Trick lie?",
-    "modifier_order": "In which order do they change the yield?",
 }
-"""By kind of decision."""
+"""By kind of decision; `question` knows one more."""
+
+MODIFIERS: Final[dict[int, str]] = {
+    tr.ModifierSource.ARRANGED_FIASCO: "Arranged Fiasco",
+    tr.ModifierSource.TRICK_STEAL: "Trick Steal",
+    tr.ModifierSource.GRAND_PREMIERE: "Grand Premiere",
+    tr.ModifierSource.WEEKDAY: "the weekday",
+}
+
+
+def question(menus: "Menus", kind: str) -> str | None:
+    """What a decision asks; None for one of the base game."""
+    alley = menus.view.dark_alley
+    if kind == "modifier_order" and alley is not None and alley.unordered:
+        marker = menus.marker_at(alley.performed_card, alley.unordered[0].slot)
+        return f"In which order is the yield changed of {marker}?"
+    return QUESTIONS.get(kind)
+
+
+def _modifier(modifier: tr.YieldModifier) -> str:
+    """What changes a yield, and how: "the weekday (-1 Fame, -1 coins)"."""
+    parts = [f"{signed(modifier.fame)} Fame"] if modifier.fame else []
+    parts += [f"{signed(modifier.coins)} coins"] if modifier.coins else []
+    parts += ["Fame twice"] if modifier.fame_times > 1 else []
+    parts += ["coins twice"] if modifier.coins_times > 1 else []
+    return f"{MODIFIERS[modifier.source]} ({', '.join(parts) or 'no change'})"
 
 
 def path(menus: "Menus", command: Any) -> "Path":
@@ -140,5 +165,8 @@ def _performance(menus: "Menus", command: Any) -> "Path":
         case tr.Possess(card=card):
             return (menus.card(card),)
         case tr.OrderModifiers(order=order):
-            return ("first " + ", then ".join(str(position + 1) for position in order),)
+            alley = menus.view.dark_alley
+            modifiers = alley.unordered[0].modifiers if alley is not None and alley.unordered else ()
+            named = [_modifier(modifiers[position]) for position in order if position < len(modifiers)]
+            return (f"first {', then '.join(named)}",)
     return ()

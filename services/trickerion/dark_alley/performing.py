@@ -16,6 +16,7 @@ from guildhall.trickerion.v1.structs import (
     DurableFound,
     Magician,
     MarkerRestored,
+    ModifierSource,
     OrderModifiers,
     PerformerPossessed,
     Possess,
@@ -34,9 +35,9 @@ from services.trickerion.dark_alley import commands
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.prophecies import in_force
 from services.trickerion.dark_alley.tricks import marker_yield
-from services.trickerion.hall import Hall, displayed, seat_of, trick_of
+from services.trickerion.hall import NOBODY, Hall, displayed, seat_of, trick_of
 from services.trickerion.hooks import Change
-from services.trickerion.performance import ChooseCard, own_markers, perform
+from services.trickerion.performance import ChooseCard, own_markers, perform, performer_on
 from services.trickerion.theater import RescheduleTo, reschedules
 from services.trickerion.yields import changed, weekday_change
 
@@ -212,13 +213,14 @@ def changes(
     alley = alley_of(hall)
     found = [day]
     if alley.performing[performer] == Assignment.ARRANGED_FIASCO and not hall.rulings.fiasco_flat:
-        found.append(Change(1 if seat_of(markers[slot]) == performer else -1, 0))
+        found.append(Change(1 if seat_of(markers[slot]) == performer else -1, 0, source=ModifierSource.ARRANGED_FIASCO))
     if slot in alley.stolen[1::2]:
-        found.append(Change(-1, 0))
+        found.append(Change(-1, 0, source=ModifierSource.TRICK_STEAL))
     found.sort()
     if alley.premiere and slot == premiere_slot(hall, content, markers, performer):
         twice = alley.premiere[1]
-        found.append(Change(0, 0, 2 if twice == Resource.FAME else 1, 2 if twice == Resource.COINS else 1))
+        times = (2 if twice == Resource.FAME else 1, 2 if twice == Resource.COINS else 1)
+        found.append(Change(0, 0, *times, source=ModifierSource.GRAND_PREMIERE))
     return found
 
 
@@ -263,6 +265,42 @@ def _amount(amount: Yield, resource: int) -> int:
     return amounts[resource]
 
 
+def changes_on(hall: Hall, performer: int, card: int, slot: int) -> list[Change]:
+    """What changes the yield of the marker in a slot of a card that is performed."""
+    content, markers = content_of(hall), hall.stage[displayed(hall, card)]
+    day = weekday_change(hall, content, performer, markers, slot)
+    return changes(hall, content, performer, markers, slot, day)
+
+
+def outcomes(hall: Hall, performer: int, card: int, slot: int) -> dict[tuple[int, ...], Yield]:
+    """By each order of positions what that marker yields."""
+    own = trick_yield(hall, content_of(hall), hall.stage[displayed(hall, card)], slot)
+    found = changes_on(hall, performer, card, slot)
+    return {
+        order: changed(own, [found[position] for position in order], hall.rulings.skip_absent_yield)
+        for order in permutations(range(len(found)))
+    }
+
+
+def order_matters(hall: Hall, performer: int, card: int, slot: int) -> bool:
+    """Whether the yield of that marker depends on the order of its changes."""
+    return len(set(outcomes(hall, performer, card, slot).values())) > 1
+
+
+def unordered(hall: Hall) -> list[tuple[int, list[Change]]]:
+    """(slot, changes) of each marker on the performed card whose order matters and is not chosen (TR-AD10)."""
+    alley = alley_of(hall)
+    card, performer = alley.performed_card, performer_on(hall, hall.weekday)
+    if not hall.rulings.ask_modifier_order or not card or performer == NOBODY:
+        return []
+    chosen = {slot for slot, *_ in alley.chosen_orders}
+    return [
+        (slot, changes_on(hall, performer, card, slot))
+        for slot, marker in enumerate(hall.stage[displayed(hall, card)])
+        if marker and slot not in chosen and order_matters(hall, performer, card, slot)
+    ]
+
+
 class AskOrders(Frame, tag="ask_orders"):
     """Ruling `yield_modifier_order` = `ask`: owners order the modifiers of each Trick (TR-AD10)."""
 
@@ -286,37 +324,21 @@ class OrderOffer(Ask, tag="modifier_order"):
     EXPECTED: ClassVar[tuple[type, ...]] = (OrderModifiers,)
 
     def asked(self, hall: Hall) -> Sequence[int]:
-        return (self.seat,) if len({self._yield(hall, order) for order in self._orders(hall)}) > 1 else ()
+        return (self.seat,) if order_matters(hall, self.performer, self.card, self.slot) else ()
 
-    def _changes(self, hall: Hall) -> list[Change]:
-        content, markers = content_of(hall), self._markers(hall)
-        day = weekday_change(hall, content, self.performer, markers, self.slot)
-        return changes(hall, content, self.performer, markers, self.slot, day)
-
-    def _markers(self, hall: Hall) -> list[int]:
-        return hall.stage[displayed(hall, self.card)]
-
-    def _orders(self, hall: Hall) -> Iterable[tuple[int, ...]]:
-        return permutations(range(len(self._changes(hall))))
-
-    def _yield(self, hall: Hall, order: Sequence[int]) -> Yield:
-        own = trick_yield(hall, content_of(hall), self._markers(hall), self.slot)
-        found = self._changes(hall)
-        return changed(own, [found[position] for position in order], hall.rulings.skip_absent_yield)
+    def _outcomes(self, hall: Hall) -> dict[tuple[int, ...], Yield]:
+        return outcomes(hall, self.performer, self.card, self.slot)
 
     def options(self, hall: Hall, seat: int) -> Iterable[OrderModifiers]:
-        return [commands.order_modifiers(order) for order in self._orders(hall)]
+        return [commands.order_modifiers(order) for order in self._outcomes(hall)]
 
     def default(self, hall: Hall, seat: int) -> OrderModifiers:
         """The order that gives most Fame and coins; of equals the first that is listed."""
-        return max(self.options(hall, seat), key=lambda command: _fame_and_coins(self._yield(hall, command.order)))
+        found = self._outcomes(hall)
+        return commands.order_modifiers(max(found, key=lambda order: found[order].fame + found[order].coins))
 
     def choose(self, table: HallTable, seat: int, command: OrderModifiers) -> None:
         table.emit(YieldModified(seat, self.slot, command.order))
-
-
-def _fame_and_coins(amount: Yield) -> int:
-    return amount.fame + amount.coins
 
 
 # --- after a performance, and after Sunday

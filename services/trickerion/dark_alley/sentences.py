@@ -188,7 +188,7 @@ def apprentice_left(t: Narrator, event: tr.ApprenticeLeft) -> Clause:
 
 
 def yield_modified(t: Narrator, event: tr.YieldModified) -> Clause:
-    return t.do(event.seat, "choose", "the order in which a yield is changed")
+    return t.do(event.seat, "choose", f"how the yield of {t.marker_at(t.now.performed, event.slot)} is changed")
 
 
 def durable_found(t: Narrator, event: tr.DurableFound) -> Clause:

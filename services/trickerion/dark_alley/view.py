@@ -10,12 +10,16 @@ from guildhall.trickerion.v1.structs import (
     SpecialDeck,
     TakenYield,
     TrickPremiere,
+    UnorderedYield,
+    YieldModifier,
 )
 from services.trickerion.content import FIRST_SPECIAL
 from services.trickerion.dark_alley.evolve import alley_of, cards_of
 from services.trickerion.dark_alley.hall import NOBODY, Alley, seat_and_member
 from services.trickerion.dark_alley.location import DECKS
+from services.trickerion.dark_alley.performing import unordered
 from services.trickerion.hall import MEMBERS, NOTHING, Hall
+from services.trickerion.hooks import Change
 
 
 def view(hall: Hall) -> DarkAlleyView:
@@ -46,7 +50,12 @@ def view(hall: Hall) -> DarkAlleyView:
         stolen=tuple(map(TakenYield, alley.stolen[::2], alley.stolen[1::2])),
         performed_card=alley.performed_card,
         modifier_orders=tuple(ModifierOrder(slot, tuple(order)) for slot, *order in alley.chosen_orders),
+        unordered=tuple(UnorderedYield(slot, tuple(map(_modifier, found))) for slot, found in unordered(hall)),
     )
+
+
+def _modifier(change: Change) -> YieldModifier:
+    return YieldModifier(change.source, change.fame, change.coins, change.fame_times, change.coins_times)
 
 
 def _player(hall: Hall, alley: Alley, seat: int) -> DarkAlleyPlayer:

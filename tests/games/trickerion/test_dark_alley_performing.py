@@ -155,6 +155,18 @@ def test_the_owner_orders_a_premieres_doubling_too(order: str, fame: int) -> Non
     assert gained(t, wire.FameGained, Cause.YIELD) == {"a": fame}
 
 
+@pytest.mark.rule("TR-AD10")
+def test_the_first_yield_without_an_order_is_the_one_that_is_asked_for() -> None:
+    stage = "c/linking_rings@R08:0.0>down a/linking_rings@R08:0.1>right b/mind_reading@R08:0.2>up"
+    t = performing("arranged_fiasco", day="sunday", stage=stage, rulings={"yield_modifier_order": "ask"})
+    t.a.does("perform R08")
+    for player, slots in ((t.c, [0, 2]), (t.b, [2])):
+        alley = t.a.sees().dark_alley
+        assert alley is not None and [asked.slot for asked in alley.unordered] == slots
+        player.does("modifiers 1 0")
+        assert [(e.seat, e.slot) for e in t.told(wire.YieldModified)] == [(player.number, slots[0])]
+
+
 @pytest.mark.rule("TR-AD10", "TR-D58")
 @pytest.mark.parametrize("resigns", [False, True])
 def test_without_an_answer_the_order_is_the_one_that_gives_most(resigns: bool) -> None:
