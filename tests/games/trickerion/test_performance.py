@@ -5,7 +5,7 @@ import pytest
 from guildhall.trickerion.v1 import structs as wire
 from services.trickerion.content import Yield
 from services.trickerion.hooks import Change
-from services.trickerion.yields import changed, yields
+from services.trickerion.yields import WEEKDAY, changed, yields
 from tests.games.trickerion.script import CONTENT, Script, perform, place, seat
 
 SKIP = {"modifier_on_absent_yield": "skip"}
@@ -15,7 +15,7 @@ DAYS = {"thursday": -1, "friday": 0, "saturday": 0, "sunday": 1}
 @pytest.mark.rule("TR-128", "TR-A2")
 def test_no_step_of_a_yield_falls_below_zero() -> None:
     def fame(printed: int, changes: list[int], skip: bool) -> int:
-        return changed(Yield(printed), [Change(change, 0, of_weekday=True) for change in changes], skip).fame
+        return changed(Yield(printed), [Change(change, 0, source=WEEKDAY) for change in changes], skip).fame
 
     assert fame(2, [-1], False) == 1
     assert fame(0, [-1], False) == 0
