@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from guildhall.matchmaking.v1 import structs as facts
 from guildhall.matchmaking.v1.structs import Seating, TableSeat, TicketOutcome
-from services.matchmaking.pool import MOST_ENDED, Ended, Game, Missed, Offer, Party, Pool, Table, Ticket
+from services.matchmaking.pool import MOST_ENDED, OVER, Ended, Game, Missed, Offer, Party, Pool, Table, Ticket
 from services.matchmaking.ratings import after
 
 FREE: Final = TableSeat()
@@ -260,7 +260,10 @@ def results_taken(pool: Pool, event: facts.ResultsTaken) -> None:
 
 
 def pool_restored(pool: Pool, event: facts.PoolRestored) -> None:
-    """Nothing: whoever folds this has the state of that version (`hosted_pool`)."""
+    """Whoever folds this has the state of that version (`hosted_pool`). No offer of it can be confirmed any more."""
+    for offer in list(pool.offers.values()):
+        if not offer.game_id:
+            pool.offers.put(offer.offer_id, replace(offer, deadline_ms=OVER))
 
 
 EVOLVE: Final[Mapping[type, Callable[[Pool, Any], None]]] = {

@@ -4,6 +4,8 @@ Whoever folds record by record learns too late that some did not happen. That ta
 the one that the pool was quarantined in, so it is rare, and may take its time.
 """
 
+from typing import TypeGuard
+
 from guildhall.log.fold import Effective, FoldState, Verdict
 from guildhall.log.port import EventsTopic
 from guildhall.log.reader import fold_to
@@ -19,8 +21,12 @@ async def fold_again(events: EventsTopic, partition: int, hosted: HostedPool, en
     """Fold it from the records below that offset. Raises `LogUnavailable`, `LogUnreadable`."""
     restores: list[tuple[int, int]] = []
 
+    def counts(verdict: Verdict) -> TypeGuard[Effective]:
+        # Reading goes a little further than it must.
+        return isinstance(verdict, Effective) and verdict.aggregate_id == hosted.game and verdict.offset < end
+
     def look(verdict: Verdict) -> None:
-        if isinstance(verdict, Effective) and verdict.aggregate_id == hosted.game:
+        if counts(verdict):
             told = restored(verdict.entry.body)
             if told is not None:
                 restores.append((verdict.entry.seq, told.to_version))
@@ -29,7 +35,7 @@ async def fold_again(events: EventsTopic, partition: int, hosted: HostedPool, en
     hosted.begin_again(did_not_happen(restores))
 
     def take(verdict: Verdict) -> None:
-        if isinstance(verdict, Effective) and verdict.aggregate_id == hosted.game:
+        if counts(verdict):
             hosted.told(verdict.offset, verdict.entry)
 
     await fold_to(events, partition, FoldState(), end, take)

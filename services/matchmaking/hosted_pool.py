@@ -361,8 +361,9 @@ class HostedPool:
             return
         self._accepted.take(record.commands, record.at_ms)
 
-    async def repair(self, order: PoolOrder) -> tuple[int, int]:
-        """Put the pool back to its newest whole state; the version that this made, and that of the state.
+    async def repair(self, order: PoolOrder) -> tuple[int, int | None]:
+        """Put the pool back to its newest whole state; the version that this made, and that of the state, or, where it
+        was done before, the newest one and None.
 
         Raises Failure POOL_NOT_QUARANTINED, COMMAND_ID_REUSED, GAME_BUSY, or that it is not known whether it is done.
         """
@@ -373,7 +374,7 @@ class HostedPool:
         at_ms = self._now_ms()
         payload = payload_hash("RepairPool", order.why.encode())
         if self._accepted.holds(order.subject, order.command_id, payload, at_ms):
-            return self.seq, 0
+            return self.seq, None
         if not self.damaged:
             raise Failure("POOL_NOT_QUARANTINED", "All records of this pool can be folded.")
         if self._in_flight is not None:

@@ -20,6 +20,7 @@ from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs, metrics
 from services.matchmaking.accepted import Accepted, reused
 from services.matchmaking.deciding import decide, due, tick
+from services.matchmaking.house import MATCHMAKER
 from services.matchmaking.pool import Mark, Pool
 
 GROUP = 32
@@ -118,12 +119,7 @@ def judge_all(pool: Pool, accepted: Accepted, waiting: deque[Asked], group: Grou
 
 def _judge(pool: Pool, accepted: Accepted, asked: Asked, group: Group, fresh: dict[tuple[str, str], bytes]) -> None:
     """Raises Refusal, Failure. `fresh`: the payloads of what this group has accepted so far."""
-    key = (asked.subject, asked.command_id)
-    if key in fresh:
-        if fresh[key] != asked.payload:
-            raise reused()
-        return
-    if accepted.holds(asked.subject, asked.command_id, asked.payload, group.at_ms):
+    if asked.subject != MATCHMAKER and _accepted_before(accepted, asked, group, fresh):
         return
     began = time.perf_counter()
     mark = pool.mark()
@@ -138,9 +134,26 @@ def _judge(pool: Pool, accepted: Accepted, asked: Asked, group: Group, fresh: di
         pool.rollback(mark)
         return
     metrics.DECIDE_SECONDS.labels(MATCHMAKING).observe(time.perf_counter() - began)
-    fresh[key] = asked.payload
+    if asked.subject == MATCHMAKER and not events:
+        return
+    fresh[asked.subject, asked.command_id] = asked.payload
     group.commands.append(CommandRef(asked.subject, asked.command_id, asked.payload))
     group.add(events)
+
+
+def _accepted_before(accepted: Accepted, asked: Asked, group: Group, fresh: dict[tuple[str, str], bytes]) -> bool:
+    """Whether the command is a retry. Raises Failure.
+
+    Not asked of the hall's own commands: the pool itself shows what they have done to it. Where it was put back, that
+    did not happen and must be told again, though the id is known; and after a start results are read again, in
+    stretches that end where they ended but begin elsewhere.
+    """
+    before = fresh.get((asked.subject, asked.command_id))
+    if before is None:
+        return accepted.holds(asked.subject, asked.command_id, asked.payload, group.at_ms)
+    if before != asked.payload:
+        raise reused()
+    return True
 
 
 def judge_time(pool: Pool, group: Group) -> None:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import decode_Record
 from guildhall.matchmaking.v1.structs import PoolRestored, decode_event
-from services.matchmaking.offers import lapse
 from services.matchmaking.step import Step
 
 
@@ -28,13 +27,12 @@ def not_quarantined(step: Step, command: RestorePool) -> None:
 def restore(step: Step, why: str, to_version: int) -> None:
     """Go on from the state of that version, which the step's pool has.
 
-    Offers that not all had confirmed come to nothing, for nobody's fault: their players could not confirm. Without
-    that, an offer might also be accepted a second time, of which the versions that are passed over tell the first.
+    Offers that not all had confirmed are over (`evolve`) and come to nothing, for nobody's fault: their players could
+    not confirm. Without that, an offer might also be accepted a second time, of which the versions that are passed over
+    tell the first. They lapse by the clock, in further entries: so many might be open that one entry would not hold
+    them, and the pool could not be mended.
     """
     step.emit(PoolRestored(why, to_version))
-    for offer in sorted(step.pool.offers.values(), key=lambda each: each.offer_id):
-        if not offer.game_id:
-            lapse(step, offer, {})
 
 
 def restored(body: bytes) -> PoolRestored | None:

@@ -22,7 +22,7 @@ from guildhall.matchmaking.v1.structs import (
 from services.matchmaking import pauses
 from services.matchmaking.commands import CreationRefused, GameMade
 from services.matchmaking.house import MATCHMAKER, bot_subject, is_bot
-from services.matchmaking.pool import Offer, Pool, Table, Ticket
+from services.matchmaking.pool import OVER, Offer, Pool, Table, Ticket
 from services.matchmaking.step import Step
 
 
@@ -98,6 +98,9 @@ def decline(step: Step, subject: str, request: DeclineOfferRequest) -> None:
 def expire(step: Step, offer_id: str) -> None:
     """The time to confirm is over."""
     offer = step.pool.offers[offer_id]
+    if offer.deadline_ms == OVER:
+        lapse(step, offer, {})
+        return
     at_fault(step, offer, offer.missing)
     if not offer.table_id:
         for subject in offer.missing:

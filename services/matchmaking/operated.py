@@ -55,7 +55,7 @@ class OperatedPools:
             for partition, hosted in served
         ]
 
-    async def repair(self, order: PoolOrder) -> tuple[int, int]:
+    async def repair(self, order: PoolOrder) -> tuple[int, int | None]:
         """As `host.operations.Pools`."""
         return await self._host.pool(order.game).repair(order)
 

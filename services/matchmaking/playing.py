@@ -4,17 +4,11 @@ from guildhall.kernel.refusal import Refusal
 from guildhall.matchmaking.v1.structs import GameOver, ResultsTaken, SeatResigned
 from services.matchmaking import offers, ratings
 from services.matchmaking.commands import GameMade, TakeResults
-from services.matchmaking.pool import Pool
 from services.matchmaking.step import Step
 
 
-def wants_result(pool: Pool, game_id: str) -> bool:
-    """Whether the end of that game means anything to the pool: it made it, or is making it."""
-    return game_id in pool.games or game_id in pool.starting
-
-
 def take(step: Step, command: TakeResults) -> None:
-    """Take in the results of a stretch of the game's log, and how far it reaches.
+    """Take in the results of a stretch of the game's log, and how far it reaches; nothing of what is known.
 
     Raises Refusal RESULTS_TAKEN where the pool does not stand at the beginning of the stretch.
     """
@@ -38,4 +32,5 @@ def take(step: Step, command: TakeResults) -> None:
         if ratings.counts(game, result):
             for rated in ratings.rate(pool, game, result):
                 step.emit(rated)
-    step.emit(ResultsTaken(command.partition, command.next_offset, command.newest_claim))
+    if command.next_offset > next_offset:
+        step.emit(ResultsTaken(command.partition, command.next_offset, command.newest_claim))

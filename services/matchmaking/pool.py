@@ -98,6 +98,10 @@ class Table(Struct, frozen=True, gc=False):
         return [seat.subject for seat in self.seats if seat.subject]
 
 
+OVER = 0
+"""Deadline of an offer that was open when its pool was put back: nobody could confirm it."""
+
+
 class Offer(Struct, frozen=True, gc=False):
     """A match that waits for its players, or, once accepted, for its game."""
 

@@ -15,9 +15,9 @@ from guildhall.host.owners import place
 from guildhall.kernel.v1.structs import Owner
 from guildhall.log.errors import BadValue, Closed, LogError, LogUnreadable, NotOwner, OutOfOrder
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
-from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim
+from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim, Record
 from guildhall.log.recovery import Store, recover
-from guildhall.log.snapshots import Checkpoint, Snapshot, checkpoint_key, encode
+from guildhall.log.snapshots import Checkpoint, Snapshot, checkpoint_key, encode, snapshot_key
 from guildhall.log.writer import Writer
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
@@ -68,8 +68,8 @@ class PoolPartition:
         self._stored: Checkpoint | None = None
         self._parts: dict[str, bytes] = {}
         """Of stored states, while they are read."""
-        self._turns = dict.fromkeys(self.pools, 0)
-        """Where the parts of each pool's newest stored state are (`stored`)."""
+        self._turns: dict[str, int] = {}
+        """Where the parts of each pool's newest stored state are (`stored`), as far as it is known."""
         self._attending: list[asyncio.Task[None]] = []
         self._upkeep: asyncio.Task[None] | None = None
         self._failure: Failure | None = None
@@ -94,9 +94,8 @@ class PoolPartition:
 
     async def fold(self) -> None:
         """Fold what is there; then the writer may claim. Raises `LogUnavailable`, `LogUnreadable`."""
-        self._parts = await stored.parts_of(self._store, self.number, self._schema)
         try:
-            state = await recover(self._store, self.number, self._schema, self._restore, self._told)
+            state = await recover(self._store, self.number, self._schema, self._restore, self._told, self._keep_part)
         except OutOfOrder as error:
             raise LogUnreadable(f"{MATCHMAKING}, partition {self.number}", f"records are missing: {error}") from error
         self._parts = {}
@@ -152,6 +151,10 @@ class PoolPartition:
         self._attending = []
 
     # --- the log
+
+    def _keep_part(self, record: Record) -> None:
+        if stored.is_part(record.key, self._schema):
+            self._parts[record.key] = record.value
 
     def _restore(self, game: str, snapshot: Snapshot) -> None:
         """Begin with a stored state. Raises `BadValue` where it cannot be read."""
@@ -254,9 +257,15 @@ class PoolPartition:
         stood = await pool.at_rest(lambda: self._stood(pool))
         if stood is None:
             return
-        turn = 1 - self._turns[pool.game]
-        await stored.put(self._store, self.number, pool.game, self._schema, stood, turn)
-        self._turns[pool.game] = turn
+        store, number, game = self._store, self.number, pool.game
+        if game not in self._turns:
+            self._turns[game] = await stored.turn_of(store, number, game, self._schema)
+        turn = 1 - self._turns[game]
+        record = await stored.put_parts(store, number, game, self._schema, stood, turn)
+        # Until it is acknowledged, nobody knows which parts the stored state names: none of them may be written over.
+        del self._turns[game]
+        await store.snapshots.put(number, snapshot_key(game, self._schema), record)
+        self._turns[game] = turn
         pool.kept_seq = stood.seq
 
     def _stood(self, pool: HostedPool) -> stored.Stood | None:

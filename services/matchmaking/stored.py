@@ -2,7 +2,8 @@
 
 The parts are written first, under keys that no reader takes for a state, and the state that names them last. Two sets
 of keys take turns, so a crash in between leaves the state before it whole; what does not fit together, since an owner
-that was deposed wrote late, is told by its hash and folded from the events.
+that was deposed wrote late, is told by its hash and folded from the events. Whoever reads takes the parts and the state
+that names them from one scan: of two, a store in between could give a state without its parts.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from guildhall.log.errors import BadValue
 from guildhall.log.port import Position
 from guildhall.log.recovery import Store
-from guildhall.log.snapshots import Snapshot, encode, snapshot_key
+from guildhall.log.snapshots import Snapshot, decode_snapshot, encode, snapshot_key
 from services.matchmaking.pool import State, encoded
 
 PART_BYTES = 8 << 20
@@ -60,8 +61,11 @@ class Stood(NamedTuple):
     """All but the pool itself."""
 
 
-async def put(store: Store, partition: int, game: str, schema: str, stood: Stood, turn: int) -> None:
-    """Store a pool. Others are answered in between. Raises `LogError`."""
+async def put_parts(store: Store, partition: int, game: str, schema: str, stood: Stood, turn: int) -> bytes:
+    """Store a pool's parts, if it needs any; the record to put for its state. Others are answered in between.
+
+    Raises `LogError`.
+    """
     pieces = []
     for piece in encoded(stood.state):
         pieces.append(piece)
@@ -77,17 +81,27 @@ async def put(store: Store, partition: int, game: str, schema: str, stood: Stood
             await store.snapshots.put(partition, _part_key(game, schema, turn, number), part)
         whole = Whole(b"", len(parts), turn, digest)
     state = msgspec.msgpack.encode(whole)
-    await store.snapshots.put(partition, snapshot_key(game, schema), encode(Snapshot(seq, position, state)))
+    return encode(Snapshot(seq, position, state))
 
 
-async def parts_of(store: Store, partition: int, schema: str) -> dict[str, bytes]:
-    """All parts that are there, by their keys, for `opened`. Raises `LogUnavailable`."""
-    records = await store.snapshots.scan(partition)
-    return {record.key: record.value for record in records if f"/{schema}." in record.key}
+async def turn_of(store: Store, partition: int, game: str, schema: str) -> int:
+    """The turn that the pool's stored state names; any where none is there. Raises `LogError`."""
+    record = await store.snapshots.get(partition, snapshot_key(game, schema))
+    if record is None:
+        return 0
+    try:
+        return msgspec.msgpack.decode(decode_snapshot(record).state, type=Whole).turn
+    except (BadValue, msgspec.MsgspecError):
+        return 0
+
+
+def is_part(key: str, schema: str) -> bool:
+    """Whether a record of that key is a part of a state of that schema."""
+    return f"/{schema}." in key
 
 
 def opened(state: bytes, game: str, schema: str, parts: dict[str, bytes]) -> tuple[KeptPool, int]:
-    """The pool of a stored state, and the turn of its parts. Raises `BadValue`."""
+    """The pool of a stored state, and the turn of its parts. `parts`: all that there are, by key. Raises `BadValue`."""
     try:
         whole = msgspec.msgpack.decode(state, type=Whole)
         packed = whole.here or b"".join(

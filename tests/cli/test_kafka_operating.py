@@ -200,6 +200,8 @@ def test_without_its_password_nobody_gets_in(place: Place, tmp_path: Path) -> No
         ("group.instance.id=one", "line 1: group.instance.id is not to be set here"),
         ("session.timeout.ms=60000", "line 1: session.timeout.ms is not to be set here"),
         ("transactional.id=one", "line 1: transactional.id is not to be set here"),
+        ("metadata.broker.list=elsewhere:9092", "line 1: metadata.broker.list is not to be set here"),
+        ("retries=0", "line 1: retries is not to be set here"),
         ("bootstrap.servers=elsewhere:9092", "line 1: bootstrap.servers is not to be set here"),
         ("sasl.jaas.config=x", "is for Java clients; here it is one of sasl.username"),
         ("no.such.setting=1", "no.such.setting"),

@@ -1,15 +1,22 @@
 """`guildhall queue`, `table`, `leaderboard`, against a real hall."""
 
+import asyncio
 import re
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from random import Random
 
 import pytest
 
 from guildhall.cli import serve
-from tests.cli.hall import GUILDHALL, RunningHall, following, guildhall, running_hall
+from guildhall.cli.client import Client
+from guildhall.cli.tokens import dev_token
+from services.bots.player import play
+from services.bots.random_choice import RandomChoice
+from tests.cli.hall import GUILDHALL, RunningHall, following, guildhall, running_hall, serving
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +117,21 @@ def test_where_each_game_is_played() -> None:
     assert serve.public_places(["a:1"], games) == everywhere
     for said in (["a:1", "arcane-alley=b:2"], ["arcane-alley=b:2", "a:1"]):
         assert serve.public_places(said, games) == {**everywhere, "arcane_alley": "b:2"}
+
+
+def test_bots_play_where_they_were_told_the_hall_listens(tmp_path: Path) -> None:
+    """And not where its players reach it from outside."""
+    with serving(tmp_path, "all", "--port", "0", "--public", "127.0.0.1:1") as outside:
+        queue = ["queue", "arcane-alley", "--players", "2", "--bots", "random", "--bots-after", "0"]
+        queued = guildhall(*words(outside, "alice", *queue))
+        assert queued.returncode == 0 and "127.0.0.1:1" in queued.stdout, queued.stdout + queued.stderr
+
+        async def played() -> None:
+            token = dev_token(outside.data, "alice", ["play"])
+            async with asyncio.timeout(60), Client("arcane_alley", outside.server, token) as client:
+                await play(client, game_id(queued.stdout), RandomChoice(Random(1)))
+
+        asyncio.run(played())
 
 
 def test_the_bots_end_with_their_hall(hall: RunningHall) -> None:

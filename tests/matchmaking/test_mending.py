@@ -8,18 +8,27 @@ import pytest
 
 from guildhall.host.operations import PoolOrder
 from guildhall.kernel import ids
-from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record, encode_Record
+from guildhall.kernel.v1.structs import CommandRef, EndReason, Record, decode_Record, encode_Record
 from guildhall.log.fold import Effective, FoldState, fold
 from guildhall.log.memory import MemoryBroker
-from guildhall.log.port import Appended, Entry, ProducerRecord
+from guildhall.log.port import Appended, Claim, Entry, ProducerRecord
 from guildhall.log.port import Record as Stored
+from guildhall.log.recovery import open_store
 from guildhall.log.values import encode_entry
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import Failure
 from services.matchmaking import hosted_pool
+from services.matchmaking.accepted import payload_hash
+from services.matchmaking.commands import CreationRefused, GameMade, Result, TakeResults
+from services.matchmaking.creating import tell
+from services.matchmaking.deciding import MOST_TIMERS
 from services.matchmaking.hosted_pool import HostedPool
-from tests.matchmaking.hall import GAME
-from tests.matchmaking.test_service_owners import TOPIC, owner, state, ticket
+from services.matchmaking.house import MATCHMAKER
+from services.matchmaking.judging import Asked
+from services.matchmaking.pool_partition import PoolPartition
+from tests.matchmaking.hall import GAME, HOUSE
+from tests.matchmaking.test_results import agreed, end, taken
+from tests.matchmaking.test_service_owners import TOPIC, StoresMeanwhile, owner, state, ticket
 
 UNKNOWN = b"\xa2\x06\x00"
 """An event of a kind that no version of the program knows yet: field 100, empty."""
@@ -61,10 +70,19 @@ def newest(records: Iterable[Stored]) -> tuple[int, int, bytes]:
     return fold_state.newest_claim, seq, digest
 
 
-async def write_entry(broker: MemoryBroker, events: tuple[bytes, ...], *, accepted: str, spoilt: bool = False) -> int:
-    """The next entry of the pool, with these events; `spoilt`: its hash is not that of its body."""
+async def write_entry(
+    broker: MemoryBroker,
+    events: tuple[bytes, ...],
+    *,
+    accepted: str = "",
+    ref: CommandRef | None = None,
+    spoilt: bool = False,
+) -> int:
+    """The next entry of the pool, with these events; `spoilt`: its hash is not that of its body. Its command is `ref`,
+    or a ticket of dave's under the id `accepted`.
+    """
     claim, seq, before = newest(broker.events[TOPIC][0])
-    ref = CommandRef("dave", accepted, ticket("dave", accepted).payload)
+    ref = ref or CommandRef("dave", accepted, ticket("dave", accepted).payload)
     at_ms = readable(broker)[-1].at_ms + 1
     body = encode_Record(Record(GAME, seq + 1, (ref,), at_ms=at_ms, rules="2", events=events, prev_hash=before))
     digest = ids.version_hash(before, b"", seq + 1, body)
@@ -103,7 +121,7 @@ async def test_a_quarantined_pool_is_told_of_and_put_back(spoil: str) -> None:
     assert hosted.damaged and len(broker.events[TOPIC][0]) == before, "only checked"
     assert await hosted.repair(order()) == (3 + passed_over, 2)
     assert not hosted.damaged and sorted(hosted.pool.ticket_of) == ["alice", "bob"]
-    assert await hosted.repair(order()) == (3 + passed_over, 0), "sent again"
+    assert await hosted.repair(order()) == (3 + passed_over, None), "sent again"
     with pytest.raises(Failure, match="COMMAND_ID_REUSED"):
         await hosted.repair(order(why="another reason"))
     with pytest.raises(Failure, match="POOL_NOT_QUARANTINED"):
@@ -171,6 +189,28 @@ async def test_whoever_can_fold_what_did_not_happen_ends_in_the_same_pool(monkey
         await partition.finish(1.0)
 
 
+async def test_whoever_folds_again_stands_where_its_writer_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the owner of now goes on meanwhile."""
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    await first.finish(1.0)
+    await write_entry(broker, (UNKNOWN,), accepted="dave-1")
+    second = await owner(broker, "second")
+    await second.pools[GAME].repair(order())
+    know_better(monkeypatch)
+    meanwhile = StoresMeanwhile(second, "events")
+    store = await open_store(broker.log(meanwhile), "matchmaking", 1)
+    third = PoolPartition([HOUSE], store, 0, Claim("third", "third:1"), lambda *_: None, [])
+    await third.fold()
+    assert third.pools[GAME].seq == third.writer.last_seq(GAME)
+    meanwhile.most = 0
+    await third.writer.claim()
+    assert not third.pools[GAME].damaged
+    for partition in (second, third):
+        await partition.finish(1.0)
+
+
 async def test_whoever_stands_by_with_a_newer_version_folds_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its writer ends, so that its tenure makes a new partition."""
     broker = MemoryBroker()
@@ -205,12 +245,111 @@ async def test_an_offer_that_nobody_could_confirm_lapses_and_no_one_loses_its_pl
     second = await owner(broker, "second")
     mended = second.pools[GAME]
     await mended.repair(order())
-    events = [wire.decode_event(event) for event in readable(broker)[-1].events]
-    assert [type(event) for event in events] == [wire.PoolRestored, wire.OfferLapsed]
+    [open_offer] = mended.pool.offers.values()
+    late = wire.ConfirmOfferRequest("late", GAME, open_offer.offer_id)
+    with pytest.raises(Failure, match="OFFER_OVER"):
+        await mended.act(Asked("alice", "late", payload_hash("ConfirmOffer", b"late"), late))
+    async with asyncio.timeout(20.0):
+        while open_offer.offer_id in await mended.at_rest(lambda: list(mended.pool.offers)):
+            await mended.news.wait()
+    events = [[type(wire.decode_event(event)) for event in record.events] for record in readable(broker)[-2:]]
+    assert events[0] == [wire.PoolRestored] and events[1][0] == wire.OfferLapsed
+    assert wire.TicketEnded not in events[1] and not mended.pool.missed
     assert {each.ticket_id: each.age for each in mended.pool.tickets.values()} == waited
     await until_offered(mended)  # they are matched again
     for partition in (first, second):
         await partition.finish(1.0)
+
+
+async def test_so_many_offers_may_be_open_that_their_end_is_more_than_one_entry() -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    await first.finish(1.0)
+    made = [
+        wire.OfferMade(f"o{number}", subjects=(f"s{number}",), terms_id="none", deadline_ms=1 << 60)
+        for number in range(3 * MOST_TIMERS)
+    ]
+    await write_entry(broker, tuple(map(wire.encode_event, made)), accepted="dave-1")
+    await write(broker, GAME, b"\xff nonsense")
+    second = await owner(broker, "second")
+    hosted = second.pools[GAME]
+    assert hosted.damaged and len(hosted.pool.offers) == 3 * MOST_TIMERS
+    await hosted.repair(order())
+    async with asyncio.timeout(20.0):
+        while await hosted.at_rest(lambda: bool(hosted.pool.offers)):
+            await hosted.news.wait()
+    ends = [[decode_kind(event) for event in record.events].count(wire.OfferLapsed) for record in readable(broker)]
+    assert sum(ends) == 3 * MOST_TIMERS and max(ends) == MOST_TIMERS
+    third = await owner(broker, "third")
+    assert state(third.pools[GAME]) == state(hosted)
+    for partition in (second, third):
+        await partition.finish(1.0)
+
+
+def decode_kind(event: bytes) -> type:
+    return type(wire.decode_event(event))
+
+
+async def test_a_pool_is_put_back_to_nothing_where_its_first_record_is_lost() -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.finish(1.0)
+    await write(broker, GAME, b"\xff nonsense")
+    second = await owner(broker, "second")
+    assert await second.pools[GAME].repair(order()) == (1, 0)
+    assert await second.pools[GAME].repair(order()) == (1, None), "sent again"
+    await second.finish(1.0)
+
+
+@pytest.mark.parametrize("made", [True, False])
+async def test_what_became_of_a_game_is_told_again_where_the_pool_was_put_back_behind_it(made: bool) -> None:
+    """The versions that did not happen held the hall's own command, under the id under which it comes again."""
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    game_id = await agreed(first.pools[GAME], "bob")
+    offer_id = first.pools[GAME].pool.starting[game_id]
+    await first.finish(1.0)
+    command = GameMade(offer_id) if made else CreationRefused(offer_id, "UNKNOWN_OPTION")
+    await write_entry(broker, (UNKNOWN,), ref=of_the_hall(f"game:{offer_id}", command))
+    second = await owner(broker, "second")
+    hosted = second.pools[GAME]
+    await hosted.repair(order())
+    assert list(hosted.pool.starting) == [game_id]
+    assert await tell(hosted, f"game:{offer_id}", command)
+    assert not hosted.pool.starting and list(hosted.pool.games) == [game_id] * made
+    records = len(readable(broker))
+    assert await tell(hosted, f"game:{offer_id}", command), "told once more"
+    assert len(readable(broker)) == records
+    third = await owner(broker, "third")
+    assert state(third.pools[GAME]) == state(hosted) and third.pools[GAME].accepted == hosted.accepted
+    for partition in (second, third):
+        await partition.finish(1.0)
+
+
+def of_the_hall(command_id: str, command: Any) -> CommandRef:
+    return CommandRef(MATCHMAKER, command_id, payload_hash(type(command).__name__, repr(command).encode()))
+
+
+@pytest.mark.parametrize("from_offset", [0, 1])
+async def test_results_that_did_not_happen_are_taken_in_again(from_offset: int) -> None:
+    """Under the id under which they were: with the same beginning, or another one."""
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    game_id = await agreed(first.pools[GAME], "bob")
+    assert await tell(first.pools[GAME], "game", GameMade(first.pools[GAME].pool.starting[game_id]))
+    await first.finish(1.0)
+    await end(broker, [game_id])
+    results = (Result(game_id, EndReason.FINISHED, (1, 2), 5),)
+    command = TakeResults(0, from_offset, 2, 0, results, ())
+    await write_entry(broker, (UNKNOWN,), ref=of_the_hall("results:0:2", command))
+    second = await owner(broker, "second")
+    hosted = second.pools[GAME]
+    await hosted.repair(order())
+    assert list(hosted.pool.games) == [game_id]
+    await taken(broker, hosted, left=0)
+    assert hosted.pool.positions[0] == (2, 0)
+    await second.finish(1.0)
 
 
 async def until_offered(hosted: HostedPool) -> None:

@@ -158,4 +158,13 @@ async def test_a_seat_that_was_given_up_is_known_while_the_game_goes_on() -> Non
     assert hosted.pool.games["goes on"].resigned == (1,)
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
+    records, offset = len(entries(broker)), hosted.pool.positions[0]
+    hosted.readers.clear()  # as after a start: it is read again, and the stretch begins where all is taken in
+    reading = asyncio.create_task(Results(broker.log()).attend(hosted))
+    async with asyncio.timeout(5.0):
+        while 0 not in hosted.readers:
+            await asyncio.sleep(0.01)
+    assert len(entries(broker)) == records and hosted.pool.positions[0] == offset
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
     await partition.finish(1.0)

@@ -3,17 +3,18 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+from guildhall.cli.pool_log import MatchmakingBook
 from guildhall.host import clock
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record
 from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.memory import Faults, MemoryBroker
 from guildhall.log.port import Appended, AppendOutcome, Claim, Doubt, Entry, ProducerRecord, TooLarge
 from guildhall.log.recovery import open_store
-from guildhall.log.snapshots import checkpoint_key
+from guildhall.log.snapshots import checkpoint_key, snapshot_key
 from guildhall.log.values import decode
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import Failure
@@ -25,7 +26,7 @@ from services.matchmaking.accepted import EXPIRED_MS, LONGEST_STEP_MS, REMEMBERE
 from services.matchmaking.guesses import BURST
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.judging import GROUP, Asked
-from services.matchmaking.pool import Pool, snapshot
+from services.matchmaking.pool import SCHEMA, Pool, snapshot
 from services.matchmaking.pool_partition import PoolPartition
 from services.matchmaking.service import MatchmakingService
 from services.matchmaking.watching import Told, Watch
@@ -33,6 +34,8 @@ from tests.log.late_reports import LateReports
 from tests.matchmaking.hall import GAME, HOUSE
 
 TOPIC = "guildhall.matchmaking.events"
+
+T = TypeVar("T")
 
 
 async def owner(broker: MemoryBroker, instance: str, faults: Faults | None = None) -> PoolPartition:
@@ -506,6 +509,104 @@ async def test_a_crash_while_parts_are_stored_leaves_the_state_before(monkeypatc
     assert state(second.pools[GAME]) == state(first.pools[GAME])
     for each in (first, second):
         await each.finish(1.0)
+
+
+class NamedInDoubt(Faults):
+    """Nobody tells whether the record was put that names parts; later, parts themselves are not all taken."""
+
+    key = snapshot_key(GAME, f"{SCHEMA}-{stored.FORMAT}")
+
+    def __init__(self, broker: MemoryBroker, lost: bool) -> None:
+        self.broker = broker
+        self.lost = lost
+        self.in_doubt = False
+        self.left = 10**6
+
+    async def ask(self, topic: str, partition: int, answer: Callable[[], T]) -> T:
+        there = self.broker.compacted.get(topic, [{}])[partition]
+        before, puts = there.get(self.key), self.broker.next_put
+        answered = answer()
+        self.left -= self.broker.next_put > puts
+        if self.in_doubt and there.get(self.key) is not before:
+            if self.lost and before is not None:
+                there[self.key] = before
+            raise LogUnavailable("no report")
+        if self.left < 0 and topic.endswith("snapshots"):
+            raise LogUnavailable("away")
+        return answered
+
+
+@pytest.mark.parametrize("lost", [False, True])
+async def test_no_parts_are_written_over_that_may_be_those_of_the_stored_state(
+    monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    monkeypatch.setattr(stored, "PART_BYTES", 500)
+    broker = MemoryBroker()
+    faults = NamedInDoubt(broker, lost)
+    first = await owner(broker, "first", faults)
+    hosted = first.pools[GAME]
+    seqs = []
+    for round in range(3):
+        await asyncio.gather(*(hosted.act(party(f"{round}.{number}")) for number in range(40)))
+        faults.in_doubt = round == 1
+        faults.left = 2 if round == 2 else 10**6
+        seqs.append(hosted.seq)
+        await first.store_states()
+    second = await owner(broker, "second")
+    assert second.pools[GAME].kept_seq == seqs[0 if lost else 1]
+    assert state(second.pools[GAME]) == state(hosted)
+    for each in (first, second):
+        await each.finish(1.0)
+
+
+class StoresMeanwhile(Faults):
+    """Before each of the first requests to such a topic, another owner goes on and stores its states."""
+
+    def __init__(self, other: PoolPartition, kind: str) -> None:
+        self.other = other
+        self.kind = kind
+        self.requests = 0
+        self.most = 10
+        """A scan goes on for as long as something comes."""
+
+    async def request(self, topic: str, partition: int) -> None:
+        self.requests += topic.endswith(self.kind)
+        if not topic.endswith(self.kind) or self.requests > self.most:
+            return
+        hosted = self.other.pools[GAME]
+        await asyncio.gather(*(hosted.act(party(f"{self.requests}.{number}")) for number in range(5)))
+        await self.other.store_states()
+
+
+@pytest.mark.parametrize("asked", ["checkpoints", "markers", "snapshots", "events"])
+async def test_states_that_are_stored_while_another_folds_are_found_with_their_parts(
+    monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    monkeypatch.setattr(stored, "PART_BYTES", 500)
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await asyncio.gather(*(first.pools[GAME].act(party(f"0.{number}")) for number in range(40)))
+    await first.store_states()
+    unreadable = metrics.UNREADABLE_STATES.labels("snapshot")._value.get()
+    store = await open_store(broker.log(StoresMeanwhile(first, asked)), "matchmaking", 1)
+    second = PoolPartition([HOUSE], store, 0, Claim("second", "second:1"), lambda *_: None, [])
+    await second.fold()
+    assert metrics.UNREADABLE_STATES.labels("snapshot")._value.get() == unreadable
+    assert second.pools[GAME].kept_seq > 0
+    for each in (first, second):
+        await each.finish(1.0)
+
+
+async def test_a_check_of_the_log_reports_no_state_that_is_stored_meanwhile() -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    await first.pools[GAME].act(ticket("alice"))
+    store = await open_store(broker.log(StoresMeanwhile(first, "events")), "matchmaking", 1)
+    book = MatchmakingBook()
+    book._games = [HOUSE]
+    assert (await book.verify(store)).problems == []
+    assert first.pools[GAME].kept_seq > 0
+    await first.finish(1.0)
 
 
 async def test_parts_that_are_not_of_one_state_are_told_by_their_hash(monkeypatch: pytest.MonkeyPatch) -> None:

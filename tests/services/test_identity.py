@@ -119,7 +119,12 @@ async def test_the_bots_key_signs_for_bots_and_for_nobody_else() -> None:
 
     assert await subject(mint(bots, "bot/greedy/1", ("play",), 60)) == "bot/greedy/1"
     assert await subject(mint(KEY, "bot/greedy/1", ("play",), 60)) == "bot/greedy/1"
-    for token in (mint(bots, "alice", ("play", "operate"), 60), mint_own(bots, "guildhall:matchmaking", ("seat",), 60)):
+    assert await subject(mint(KEY, "bot/greedy/1", ("operate",), 60)) == "bot/greedy/1"
+    for token in (
+        mint(bots, "alice", ("play", "operate"), 60),
+        mint_own(bots, "guildhall:matchmaking", ("seat",), 60),
+        *(mint(bots, "bot/greedy/1", scopes, 60) for scopes in (("operate",), ("play", "seat"), ("spectate",))),
+    ):
         with pytest.raises(Failure, match="INVALID_TOKEN"):
             await subject(token)
     assert key_id(bots_key(OTHER).public_key()) != key_id(bots.public_key()) != key_id(KEY.public_key())

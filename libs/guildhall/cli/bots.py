@@ -84,18 +84,14 @@ async def _serve(games: Sequence[str], server: str, data: Path) -> None:
 
 async def _reside(game: str, strength: str, subject: str, server: str, data: Path) -> None:
     # A token lasts for a day; whoever begins again has a new one.
-    places: dict[str, str] = {}
-
     async def unfinished() -> AsyncIterator[Sequence[str]]:
         async with Matchmaker(game, server, bot_token(data, subject), PATIENCE_SECONDS) as matchmaker:
             async for state in matchmaker.states():
-                places.clear()
-                places.update({seat.game_id: seat.address for seat in state.games})
-                yield list(places)
+                yield [seat.game_id for seat in state.games]
 
     async def play(game_id: str) -> None:
-        where = places.get(game_id) or server
-        async with Client(game, where, bot_token(data, subject), PATIENCE_SECONDS) as client:
+        # Not where players are told to go: that is how the hall is reached from outside, and it may be TLS alone.
+        async with Client(game, server, bot_token(data, subject), PATIENCE_SECONDS) as client:
             pack = await faces.pack_of(client, await client.view(game_id))
             await play_game(client, game_id, faces.chooser(game, strength, pack))
 

@@ -81,5 +81,5 @@ async def _repair(game: str, why: str, check: bool, there: Operator) -> None:
     if check:
         typer.echo(f"It would get the state of version {answer.to_version}; the newest is {answer.version}.")
         return
-    back = f" with the state of version {answer.to_version}" if answer.to_version else ""
+    back = f" with the state of version {answer.to_version}" if answer.to_version is not None else ""
     typer.echo(f"The pool of {game.replace('_', '-')} goes on: version {answer.version}{back}.")

@@ -1,6 +1,7 @@
 """Matchmaking's log for whoever prints and checks it: a pool for each game, beside claims."""
 
 from collections import Counter
+from collections.abc import Set
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,6 +51,8 @@ class MatchmakingBook:
         """As `log_books.Book`: each pool is folded from its first record, and from what is stored of it."""
         found, totals = Found(), Counter[str]()
         for number in range(store.events.partitions):
+            # First, since a hall that runs may store a state while this folds: it is not to be missed in what was read.
+            kept = {record.key for record in await store.snapshots.scan(number)}
             stored = self._partition(store, number)
             try:
                 await stored.fold()
@@ -57,9 +60,10 @@ class MatchmakingBook:
                 found.problems.append(str(error))
                 continue
             try:
-                check = _Pass(self._partition(store, number), f"{store.events.name}/{number}", found)
-                await fold_to(store.events, number, FoldState(), stored.writer.position.next_offset, check.told)
-                await check.end(store, number, stored)
+                end = stored.writer.position.next_offset
+                check = _Pass(self._partition(store, number), f"{store.events.name}/{number}", found, end)
+                await fold_to(store.events, number, FoldState(), end, check.told)
+                await check.end(store, number, stored, kept)
             finally:
                 await stored.finish(0.0)
             totals += check.counts
@@ -125,7 +129,8 @@ def _standing(game: str, hosted: HostedPool) -> str:
 class _Pass:
     """One partition's records, in their order."""
 
-    def __init__(self, folded: PoolPartition, where: str, found: Found) -> None:
+    def __init__(self, folded: PoolPartition, where: str, found: Found, end: int) -> None:
+        self._end = end
         self._folded = folded
         self._where = where
         self._found = found
@@ -135,7 +140,9 @@ class _Pass:
         self._mended: list[tuple[str, str]] = []
 
     def told(self, verdict: Verdict) -> None:
-        """A record."""
+        """A record; those from the end on, which are read as well where a hall writes meanwhile, are not looked at."""
+        if verdict.offset >= self._end:
+            return
         match verdict:
             case Damaged(offset=offset, key=key, reason=reason):
                 if key == CLAIM_KEY:
@@ -165,9 +172,8 @@ class _Pass:
         else:
             self._bad.pop(key, None)
 
-    async def end(self, store: Store, number: int, stored: PoolPartition) -> None:
-        """After the last record: whether what is stored leads to the same pools. Raises LogError."""
-        kept = {record.key for record in await store.snapshots.scan(number)}
+    async def end(self, store: Store, number: int, stored: PoolPartition, kept: Set[str]) -> None:
+        """After the last record: whether what is stored, under these keys, leads to the same pools. Raises LogError."""
         for game, hosted in self._folded.pools.items():
             put_back = hosted.put_back
             if put_back:

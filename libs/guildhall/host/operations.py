@@ -61,9 +61,9 @@ class Pools(Protocol):
         """Those that are served here, by game."""
         ...
 
-    async def repair(self, order: PoolOrder) -> tuple[int, int]:
-        """Put a pool back to its newest whole state: the version that this made, and that of the state (0 where it was
-        done before). Raises Failure, Elsewhere.
+    async def repair(self, order: PoolOrder) -> tuple[int, int | None]:
+        """Put a pool back to its newest whole state: the version that this made, and that of the state (None where it
+        was done before). Raises Failure, Elsewhere.
         """
         ...
 

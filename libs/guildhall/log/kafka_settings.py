@@ -18,7 +18,13 @@ _GROUP = (
 _PRODUCER = (
     "transactional.id",  # docs/decisions/0005
     "transaction.timeout.ms",
+    # What idempotent producers need.
+    "max.in.flight",
+    "max.in.flight.requests.per.connection",
+    "message.send.max.retries",
+    "retries",
     # Other names of what the hall sets.
+    "metadata.broker.list",
     "delivery.timeout.ms",
     "request.required.acks",
     "queue.buffering.max.ms",

@@ -64,19 +64,22 @@ async def recover(
     schema: str,
     restore: Callable[[str, Snapshot], None],
     listener: Callable[[Verdict], None],
+    beside: Callable[[Record], None] = lambda record: None,
 ) -> FoldState:
     """Brings a reader to the partition's end; returns where the fold stands, for a `Writer` or for reading on.
 
     `restore(aggregate_id, snapshot)` sets an aggregate's state to a snapshot of `schema`; where it raises `BadValue`,
     the events are folded as if there were none. `listener` is told every effective record after that (or after nothing,
     where there is no snapshot), each aggregate's in order of seq, and beyond the checkpoint every other verdict too.
+    `beside` is told, before any of that, every record among the snapshots that is not of `schema`: all are read at
+    once, so whatever was put before a snapshot is there with it, or something newer.
     States of finished aggregates below the checkpoint are not told: what remains of them is their marker.
 
     Raises `LogUnavailable`; `LogUnreadable` if the events don't go with what was kept beside them, so some are lost.
     """
     # The events' end last: whatever all these tell of must then be within it.
     start, finished = await _start(store, partition)
-    snapshots = await _snapshots(store, partition, schema)
+    snapshots = await _snapshots(store, partition, schema, beside)
     end = await store.events.end_offset(partition)
     for known in (start.position, *(snapshot.position for snapshot in snapshots.values())):
         if known.next_offset > end:
@@ -238,12 +241,16 @@ async def _checkpoint(store: Store, partition: int) -> Checkpoint | None:
         return None
 
 
-async def _snapshots(store: Store, partition: int, schema: str) -> dict[str, Snapshot]:
+async def _snapshots(
+    store: Store, partition: int, schema: str, beside: Callable[[Record], None]
+) -> dict[str, Snapshot]:
     """Those of this schema that can be read; the others' aggregates are folded from their events."""
     found = {}
     for record in await store.snapshots.scan(partition):
         aggregate_id, _, its_schema = record.key.rpartition("/")
-        if its_schema == schema:
+        if its_schema != schema:
+            beside(record)
+        else:
             try:
                 found[aggregate_id] = decode_snapshot(record.value)
             except BadValue as error:

@@ -32,6 +32,8 @@ BOT = "bot/"
 """Subjects that begin so are the hall's bots: their tokens are signed with the bots' key or the hall's own, and with
 no other.
 """
+BOT_SCOPES = frozenset({"play"})
+"""All that the bots' key can give: whoever has it can be a bot, and nothing more."""
 MAX_SUBJECT = 128
 LATEST_EXPIRY = 1e12
 _CACHED_TOKENS = 4096
@@ -161,7 +163,10 @@ class Authenticator:
         # Not NaN, not infinite, not beyond what a float holds.
         if not isinstance(scope, str) or not isinstance(expires, int | float) or not 0 < expires < LATEST_EXPIRY:
             raise Failure("INVALID_TOKEN", "The token's scope or expiry is not valid.")
-        return Caller(subject, frozenset(scope.split()), float(expires))
+        scopes = frozenset(scope.split())
+        if own is not None and own is not self._own and not scopes <= BOT_SCOPES:
+            raise Failure("INVALID_TOKEN", "The bots' key signs for players alone.")
+        return Caller(subject, scopes, float(expires))
 
     def _own_key(self, token: str) -> Ed25519PublicKey | None:
         """The hall's own key or its bots', if the token says that it is signed with one that may be for its subject."""
@@ -232,7 +237,8 @@ def existing_key(data: Path) -> Ed25519PrivateKey:
 
 def bots_key(own: Ed25519PrivateKey) -> Ed25519PrivateKey:
     """The key of a hall's bots, derived from its own: every process of the hall knows it, and nobody can find the
-    hall's key from it. It signs for subjects `bot/…` and for no other.
+    hall's key from it. It signs for subjects `bot/…` and for no other, and gives them
+    no scope but `play`.
     """
     raw = own.private_bytes(serialization.Encoding.Raw, serialization.PrivateFormat.Raw, serialization.NoEncryption())
     return Ed25519PrivateKey.from_private_bytes(hmac.digest(raw, b"guildhall key of the bots", "sha256"))
