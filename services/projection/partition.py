@@ -85,6 +85,8 @@ class ModelsOfPartition:
         self.mended = 0
         self.position = b""
         """The stored position, as it is in Redis."""
+        self.begun_anew = False
+        """It has removed its own models, to fold them from the log again: `load` comes next."""
         self._look_at = 0.0
 
     def _begin(self) -> None:
@@ -189,6 +191,7 @@ class ModelsOfPartition:
             progress = Progress(records.FORMAT, BEGINNING.next_offset, BEGINNING.newest_claim)
         self.fold = FoldState(progress.next_offset, progress.newest_claim, None, {}, dict(progress.damaged))
         self.mended = progress.mended
+        self.begun_anew = False
         self._begin()
         return True
 

@@ -181,7 +181,7 @@ class PoolsOfPartition(ModelsOfPartition):
         _log.warning("all ratings are made again", partition=self.partition, why=str(why))
         if isinstance(why, PutBack):
             self._passed.setdefault(why.pool, []).append(why.versions)
-        await self.models.wipe(self.keys, self.position, live_too=not self.building)
+        self.begun_anew = await self.models.wipe(self.keys, self.position, live_too=not self.building)
         return False
 
     async def _changes(self, found: Sequence[Record]) -> Changes:

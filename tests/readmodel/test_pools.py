@@ -253,6 +253,10 @@ async def test_what_an_operator_puts_a_pool_back_behind_did_not_happen(
         await reads.rating(GAME, "ann", 20.0)
     await pools.check(redis)
     assert not any(each.wrong for each in await audited(pools, redis))
+    for number in range(PARTITIONS):
+        done = await rebuild(POOLS, pools.topic, pools.topic.tail(), number, Models(redis))
+        assert done.switched and not done.wrong_lists
+    await pools.check(redis)
     await projection.close()
 
 
