@@ -27,7 +27,7 @@ from guildhall.readmodel.records import Progress
 from guildhall.telemetry import logs, metrics
 from services.projection.games import FoldedGame, load, write
 from services.projection.refold import refold, refold_stopped
-from services.projection.retention import KEEP_SECONDS, let_go
+from services.projection.retention import KEEP_SECONDS, ended_until, let_go
 
 BATCH_RECORDS = 500
 BATCH_BYTES = 4 << 20
@@ -299,7 +299,7 @@ class PartitionProjection(ModelsOfPartition):
                     game = self.games[verdict.key]
                     game.damaged(changes, verdict.offset, verdict.reason)
                     touched[verdict.key] = game
-        await write(self.models.redis, changes, touched.values())
+        await write(self.models.redis, changes, touched.values(), ended_until(self._keep_seconds))
         return changes
 
     async def _applied(self) -> bool:
@@ -309,6 +309,9 @@ class PartitionProjection(ModelsOfPartition):
                 self.fold.seqs.pop(name, None)
                 if not await refold(self, name):
                     return False
+            elif game.let_go:
+                del self.games[name]
+                self.fold.seqs.pop(name, None)
         self._forget()
         return True
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from random import Random
 from typing import Any
@@ -43,6 +44,7 @@ from tests.readmodel.played import Table
 PARTITIONS = 3
 BOTH = ("play", "spectate")
 PRIVATE = {"spectators": False}
+BEGIN_MS = time.time_ns() // 1_000_000
 
 
 class Models:
@@ -57,7 +59,7 @@ class Models:
         self.news = News(rules.game, topic.partitions, redis)
         self.live = LiveGames(Messages(rules), self.news, topic, packs)
         self.reads = RedisReadSide(rules, topic, self.news, self.live)
-        self.table = Table(topic, Random(rules.game), rules)
+        self.table = Table(topic, Random(rules.game), rules, begin_ms=BEGIN_MS)
 
 
 async def reason(call: Awaitable[Any]) -> str:
@@ -165,7 +167,8 @@ class Hall:
 
     def created(self, name: str, game_id: str) -> int:
         """When it was: the tables count."""
-        return list(self.models[name].table.games).index(game_id) + 1
+        table = self.models[name].table
+        return table.begin_ms + list(table.games).index(game_id) + 1
 
 
 @pytest.fixture
