@@ -61,8 +61,8 @@ class Levels:
         return all(have >= end for have, end in zip(stored, ends, strict=True))
 
     async def _ask(self, of: GameModels, until: float) -> None:
-        """Returns when it is known where the log ends; where that takes more than half of the time that is left, so that
-        the rest would not do for an answer, what was known before counts.
+        """Returns when it is known where the log ends. Where that takes more than half of the time that is left, what
+        was known before counts: the rest is needed for the answer.
 
         Raises Failure READ_MODELS_UNAVAILABLE where nothing was.
         """
