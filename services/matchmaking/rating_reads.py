@@ -20,6 +20,7 @@ from guildhall.log.port import EventsTopic, partition_of
 from guildhall.matchmaking.v1 import structs as told
 from guildhall.matchmaking.v1.structs import GetRatingResponse, RatingChange, decode_RatingChange
 from guildhall.readmodel import records
+from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live
 from guildhall.readmodel.ratings import MATCHMAKING, PoolKeys, Rating
 from guildhall.rpc.errors import Failure
@@ -94,19 +95,32 @@ class RatingReads:
         def ask(keys: PoolKeys, at_once: Pipeline) -> None:
             at_once.eval(_BOARD, 2, keys.board, keys.ratings, str(first), str(first + size - 1))
 
-        _, [answer] = await self._read(pool, seconds, ask)
+        keys, [answer] = await self._read(pool, seconds, ask)
         subjects, values = answer
-        with _reading():
-            pairs = zip(subjects, values, strict=True)
-            return [_told(str(subject, "utf-8"), records.decode(value, Rating)) for subject, value in pairs]
+        pairs = zip(subjects, values, strict=True)
+        return [
+            _told(str(subject, "utf-8"), await self._decoded(keys, str(subject, "utf-8"), value))
+            for subject, value in pairs
+        ]
 
     async def _rating(self, pool: str, subject: str, seconds: float) -> tuple[PoolKeys, Rating | None]:
         def ask(keys: PoolKeys, at_once: Pipeline) -> None:
             at_once.hget(keys.ratings, subject)
 
         keys, [stored] = await self._read(pool, seconds, ask)
+        return keys, await self._decoded(keys, subject, stored) if stored is not None else None
+
+    async def _decoded(self, keys: PoolKeys, subject: str, stored: bytes) -> Rating:
+        try:
+            return records.decode(stored, Rating)
+        except ValueError as error:
+            raise await self._doubted(keys, subject, error) from error
+
+    async def _doubted(self, keys: PoolKeys, subject: str, error: ValueError) -> Failure:
+        """What is told of something that cannot be read; the projection is told, too, and makes it anew."""
         with _reading():
-            return keys, records.decode(stored, Rating) if stored is not None else None
+            await doubt(self._client(), keys.keys, f"{keys.pool}:{subject}")
+        return _unavailable(str(error))
 
     async def _changes(self, keys: PoolKeys, subject: str, newest: int, size: int) -> list[RatingChange]:
         """The games of these numbers, downwards. They never change once they are there."""
@@ -115,9 +129,12 @@ class RatingReads:
             return []
         with _reading():
             stored = await self._client().hmget(keys.history(subject), numbers)
+        try:
             if None in stored:
                 raise ValueError("the history has gone")
             return [decode_RatingChange(records.raw(value)) for value in stored if value is not None]
+        except ValueError as error:
+            raise await self._doubted(keys, subject, error) from error
 
     # --- being level with the log
 

@@ -24,6 +24,7 @@ from guildhall.readmodel.records import (
     Summary,
 )
 from guildhall.telemetry import logs, metrics
+from services.projection.retention import remove
 
 OFFSET_BYTES = 8
 """Of each version in a game's index."""
@@ -57,6 +58,8 @@ class FoldedGame:
         self.feed: list[int] = list(state.feed) if state is not None else []
         self.version = state.version if state is not None else 0
         self.ended_now = False
+        self.let_go = False
+        """No more of it is stored than of a game that has long been over (`retention`): it is to be loaded again."""
         self.to_refold = False
         """It is to be folded from its first record again: its stored state was lost, or an operator has put it back."""
 
@@ -198,8 +201,10 @@ async def _to_refold(redis: Redis, keys: Keys, messages: Messages, game_id: str,
     return game
 
 
-async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -> None:
-    """Add to `changes` what is new of these games. Reads standings. Raises RedisError."""
+async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame], ended_until: int) -> None:
+    """Add to `changes` what is new of these games; those that ended until then (in ms) are let go at once. Reads
+    standings. Raises RedisError.
+    """
     keys = changes.keys
     finished: list[Summary] = []
     for folded in touched:
@@ -209,12 +214,18 @@ async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame]) -
             continue
         state = State(folded.version, game.snapshot(), list(folded.feed))
         summary = summary_of(game, folded.created_ms, stopped=folded.stopped is not None)
-        changes.set(keys.state(folded.game_id), records.encode(state))
+        now_at = places(keys, summary)
+        folded.let_go = game.ended is not None and folded.stopped is None and summary.changed_ms <= ended_until
+        if folded.let_go:
+            remove(changes, keys, folded.game_id)
+            del now_at[keys.kept]
+        else:
+            changes.set(keys.state(folded.game_id), records.encode(state))
         changes.set(keys.summary(folded.game_id), records.encode(summary))
         before = folded.placed
         if before is None:
             before = places(keys, folded.stored_summary) if folded.stored_summary is not None else {}
-        folded.placed = move(changes, folded.game_id, before, places(keys, summary))
+        folded.placed = move(changes, folded.game_id, before, now_at)
         if folded.ended_now:
             finished.append(summary)
         folded.written(state, summary)

@@ -27,7 +27,7 @@ from guildhall.readmodel.records import Progress
 from guildhall.telemetry import logs, metrics
 from services.projection.games import FoldedGame, load, write
 from services.projection.refold import refold, refold_stopped
-from services.projection.retention import KEEP_SECONDS, let_go
+from services.projection.retention import KEEP_SECONDS, ended_until, let_go
 
 BATCH_RECORDS = 500
 BATCH_BYTES = 4 << 20
@@ -85,6 +85,8 @@ class ModelsOfPartition:
         self.mended = 0
         self.position = b""
         """The stored position, as it is in Redis."""
+        self.begun_anew = False
+        """It has removed its own models, to fold them from the log again: `load` comes next."""
         self._look_at = 0.0
 
     def _begin(self) -> None:
@@ -189,6 +191,7 @@ class ModelsOfPartition:
             progress = Progress(records.FORMAT, BEGINNING.next_offset, BEGINNING.newest_claim)
         self.fold = FoldState(progress.next_offset, progress.newest_claim, None, {}, dict(progress.damaged))
         self.mended = progress.mended
+        self.begun_anew = False
         self._begin()
         return True
 
@@ -296,7 +299,7 @@ class PartitionProjection(ModelsOfPartition):
                     game = self.games[verdict.key]
                     game.damaged(changes, verdict.offset, verdict.reason)
                     touched[verdict.key] = game
-        await write(self.models.redis, changes, touched.values())
+        await write(self.models.redis, changes, touched.values(), ended_until(self._keep_seconds))
         return changes
 
     async def _applied(self) -> bool:
@@ -306,6 +309,9 @@ class PartitionProjection(ModelsOfPartition):
                 self.fold.seqs.pop(name, None)
                 if not await refold(self, name):
                     return False
+            elif game.let_go:
+                del self.games[name]
+                self.fold.seqs.pop(name, None)
         self._forget()
         return True
 

@@ -17,7 +17,13 @@ from guildhall.log.fold import Damaged, Effective, fold
 from guildhall.log.port import CLAIM_KEY, Entry, EventsTopic, Record
 from guildhall.log.reader import READ_LIMIT
 from guildhall.log.values import decode
-from guildhall.matchmaking.v1.structs import PoolRestored, Rated, decode_event, encode_RatingChange
+from guildhall.matchmaking.v1.structs import (
+    PoolRestored,
+    Rated,
+    decode_event,
+    decode_RatingChange,
+    encode_RatingChange,
+)
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes, Models, Outcome
 from guildhall.readmodel.keys import Keys
@@ -181,7 +187,7 @@ class PoolsOfPartition(ModelsOfPartition):
         _log.warning("all ratings are made again", partition=self.partition, why=str(why))
         if isinstance(why, PutBack):
             self._passed.setdefault(why.pool, []).append(why.versions)
-        await self.models.wipe(self.keys, self.position, live_too=not self.building)
+        self.begun_anew = await self.models.wipe(self.keys, self.position, live_too=not self.building)
         return False
 
     async def _changes(self, found: Sequence[Record]) -> Changes:
@@ -208,6 +214,17 @@ class PoolsOfPartition(ModelsOfPartition):
         return changes
 
     async def _applied(self) -> bool:
+        return True
+
+    async def _look_after(self) -> bool:
+        """What a reader could not read is made anew from the log, with everything else."""
+        for found in await self.models.redis.smembers(self.keys.doubted):
+            pool, _, subject = _text(found).partition(":")
+            try:
+                await check(self.models.redis, PoolKeys(self.keys, pool), subject)
+            except Spoilt as why:
+                return await self._begin_anew(why)
+            await self.models.redis.srem(self.keys.doubted, found)
         return True
 
     async def _remember(self, names: Sequence[str]) -> None:
@@ -331,6 +348,18 @@ async def ratings(redis: Redis, keys: PoolKeys, subjects: Sequence[str]) -> dict
         return {subject: records.decode(value, Rating) for subject, value in pairs if value is not None}
     except ValueError as error:
         raise Spoilt(str(error)) from error
+
+
+async def check(redis: Redis, keys: PoolKeys, subject: str) -> None:
+    """Raises Spoilt where a subject's rating or history cannot be read; RedisError."""
+    rating = (await ratings(redis, keys, [subject])).get(subject)
+    stored = await redis.hgetall(keys.history(subject))
+    history = {int(number): records.raw(change) for number, change in stored.items()}
+    try:
+        for number in range(1, rating.games + 1 if rating is not None else 1):
+            decode_RatingChange(history[number])
+    except (ValueError, KeyError) as error:
+        raise Spoilt(f"the history of {subject} in {keys.pool}: {error!r}") from error
 
 
 def fold_ratings(

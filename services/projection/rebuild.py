@@ -129,7 +129,9 @@ async def _remove(models: Models, keys: Keys) -> bool:
 
 
 class _Building:
-    """The generation that is being built, brought to just the position that is asked for."""
+    """The generation that is being built, brought to just the position that is asked for; from the beginning again
+    where the log tells that what was folded did not happen.
+    """
 
     def __init__(self, projection: ModelsOfPartition, tail: Tail) -> None:
         self.projection = projection
@@ -151,7 +153,7 @@ class _Building:
                     )
             except TimeoutError:
                 raise LogUnavailable(f"{projection.topic.name} does not reach offset {end}") from None
-            if not await projection.advance(found):
+            if not await projection.advance(found) and not (projection.begun_anew and await projection.load()):
                 raise Contended(f"another rebuild of {projection.rules.game} is at work")
 
     async def tell_anew(self, games: Iterable[str]) -> None:

@@ -2,6 +2,9 @@
 
 Summary, result, standings and the index of the records stay. Whoever looks at such a game has it folded from the log
 (`services.views.from_log`). So what Redis holds grows by some kilobytes with a finished game, not by some hundred.
+
+The time since a game's end is that of its records. So it goes on over a restart of Redis, and a rebuild writes no game
+whole that ended before (`games.write`).
 """
 
 import time
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes, Outcome
+from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import Progress
 from guildhall.telemetry import logs
 
@@ -16,10 +20,20 @@ if TYPE_CHECKING:
     from services.projection.partition import PartitionProjection
 
 KEEP_SECONDS = 7 * 86_400.0
-"""A game is let go when it has been over, and nobody has asked Redis for its state, for so long."""
+"""A game is let go when it has been over for so long."""
 _AT_ONCE = 100
 
 _log = logs.get("projection")
+
+
+def ended_until(keep_seconds: float) -> int:
+    """The time in ms up to which games ended that are not kept any more."""
+    return int((time.time() - keep_seconds) * 1000)
+
+
+def remove(changes: Changes, keys: Keys, game_id: str) -> None:
+    """Add that the game is let go, but for where it stands in `kept`."""
+    changes.remove(keys.state(game_id), keys.feed(game_id), keys.states(game_id))
 
 
 async def let_go(projection: "PartitionProjection", keep_seconds: float) -> bool | None:
@@ -28,31 +42,22 @@ async def let_go(projection: "PartitionProjection", keep_seconds: float) -> bool
     Raises RedisError.
     """
     keys, redis = projection.keys, projection.models.redis
-    until = int((time.time() - keep_seconds) * 1000)
+    until = ended_until(keep_seconds)
     names: list[str] = []
     begin = 0
     while len(names) < _AT_ONCE:
         found: list[Any] = await redis.zrangebyscore(keys.kept, "-inf", until, start=begin, num=_AT_ONCE)
         begin += len(found)
         some = [str(records.raw(name), "utf-8") for name in found]
-        async with redis.pipeline(transaction=False) as at_once:
-            for name in some:
-                at_once.object("IDLETIME", keys.state(name))
-                at_once.hexists(keys.stopped, name)
-            answers: list[Any] = await at_once.execute(raise_on_error=False)
-        # A server that counts uses (LFU) does not tell: then the time since the end has to do.
-        names += [
-            name
-            for name, idle, stopped in zip(some, answers[::2], answers[1::2], strict=True)
-            if not (isinstance(idle, int) and idle < keep_seconds) and stopped == 0
-        ]
+        stopped = await redis.hmget(keys.stopped, some) if some else []
+        names += [name for name, stop in zip(some, stopped, strict=True) if stop is None]
         if len(found) < _AT_ONCE:
             break
     if not names:
         return False
     changes = Changes(keys)
     for name in names:
-        changes.remove(keys.state(name), keys.feed(name), keys.states(name))
+        remove(changes, keys, name)
         changes.add("ZREM", keys.kept, name)
     # Another projection that has one of them in memory reads it again.
     moved = records.moved(records.decode(projection.position, Progress))

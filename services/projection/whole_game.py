@@ -57,9 +57,8 @@ def differences(stored: GameModels, right: GameModels) -> list[str]:
     """What of the stored models is not as it should be, in words."""
     if stored.damage:
         return [stored.damage]
-    if stored.let_go:
-        places = {name: score for name, score in right.places.items() if name != _KEPT}
-        right = replace_models(right, version=0, snapshot=b"", feed_sizes=(), feed={}, states={}, places=places)
+    if stored.let_go or right.let_go:
+        stored, right = _without(stored), _without(right)
     found = []
     if (stored.version, stored.snapshot) != (right.version, right.snapshot):
         found.append(
@@ -68,6 +67,12 @@ def differences(stored: GameModels, right: GameModels) -> list[str]:
     names = ("feed_sizes", "feed", "states", "offsets", "summary", "stopped", "places")
     found += [name.partition("_")[0] for name in names if getattr(stored, name) != getattr(right, name)]
     return list(dict.fromkeys(found))
+
+
+def _without(models: GameModels) -> GameModels:
+    """What stays of a game that is let go."""
+    places = {name: score for name, score in models.places.items() if name != _KEPT}
+    return replace_models(models, version=0, snapshot=b"", feed_sizes=(), feed={}, states={}, places=places)
 
 
 class WholeGame:

@@ -13,14 +13,15 @@ from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
 from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel import records
+from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import Summary
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import logs
-from services.views.live_games import doubt
 from services.views.news import News
 from services.views.reads import RedisReadSide, unavailable
+from services.views.seeing import may_see, viewers
 
 _ASK_AGAIN_SECONDS = 0.01
 
@@ -61,14 +62,6 @@ def chosen(models: Mapping[str, GameModels], names: Iterable[str]) -> dict[str, 
     return {name: of for name, of in sorted(models.items()) if not wanted or name in wanted}
 
 
-def viewers(caller: Caller, *, mine: bool) -> list[str | None]:
-    """Whose listings have what the caller may see: its own, and everybody's (None). Raises Failure MISSING_SCOPE."""
-    if mine or "spectate" not in caller.scopes:
-        caller.require("play")
-    whose: list[str | None] = [caller.subject] if "play" in caller.scopes else []
-    return whose if mine or "spectate" not in caller.scopes else [*whose, None]
-
-
 async def find(models: Mapping[str, GameModels], game_id: str, caller: Caller, seconds: float) -> GameModels:
     """The game's models, if the caller may see it. One that is not there is waited for, for so long, until the models
     have everything that was in the log when this was asked.
@@ -77,7 +70,7 @@ async def find(models: Mapping[str, GameModels], game_id: str, caller: Caller, s
     way, and the same time, as one that is not there. Raises Failure GAME_NOT_FOUND, MISSING_SCOPE,
     READ_MODELS_UNAVAILABLE.
     """
-    whose = viewers(caller, mine=False)
+    whose = viewers(caller)
     try:
         found = await _listed(models, game_id, whose)
         if found is None:
@@ -137,7 +130,7 @@ async def shown(
     found: list[Shown | None] = []
     for (game, game_id), stored in zip(wanted, answers, strict=True):
         summary = await _readable(models[game], game_id, stored)
-        seen = summary is not None and _may_see(summary, caller)
+        seen = summary is not None and may_see(caller, summary.subjects, spectators=summary.spectators)
         found.append(Shown(game, summary) if summary is not None and seen else None)
     return found
 
@@ -153,9 +146,3 @@ async def _readable(of: GameModels, game_id: str, stored: Any) -> Summary | None
     except (RedisError, OSError) as error:
         raise unavailable(error) from error
     return None
-
-
-def _may_see(summary: Summary, caller: Caller) -> bool:
-    if caller.subject in summary.subjects and "play" in caller.scopes:
-        return True
-    return summary.spectators and "spectate" in caller.scopes

@@ -19,10 +19,11 @@ from guildhall.rpc.deadlines import Context, patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from services.views import listing
-from services.views.games_models import GameModels, Shown, chosen, find, partitions, shown, viewers
+from services.views.games_models import GameModels, Shown, chosen, find, partitions, shown
 from services.views.leaderboard import Leaderboards, Line
 from services.views.levels import Levels
 from services.views.reads import unavailable
+from services.views.seeing import viewers
 
 GAMES_SERVICE = games_service_pb2.DESCRIPTOR.services_by_name["GamesService"]
 

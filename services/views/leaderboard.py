@@ -11,9 +11,10 @@ from typing import Any, TypeAlias, TypeVar
 
 from guildhall.readmodel import records
 from guildhall.readmodel.records import Standing
+from guildhall.rpc.deadlines import LONGEST_WAIT
 from guildhall.telemetry import logs
 from services.views.games_models import GameModels, partitions
-from services.views.levels import Levels
+from services.views.levels import Levels, in_time
 
 LONGEST = 500
 """Lines that are kept in their order, beside each subject's own."""
@@ -69,13 +70,14 @@ class Leaderboards:
         at, counting = self._boards.get(game, (0.0, None))
         failed = counting is not None and counting.done() and (counting.cancelled() or counting.exception() is not None)
         if counting is None or failed or time.monotonic() - at > COUNT_AGAIN_SECONDS:
-            counting = asyncio.create_task(self._counted(models, until))
+            counting = asyncio.create_task(self._counted(models))
             self._boards[game] = time.monotonic(), counting
-        return await asyncio.shield(counting)
+        return await in_time(counting, until)
 
-    async def _counted(self, models: GameModels, until: float) -> Board:
+    async def _counted(self, models: GameModels) -> Board:
+        """Waits for the models as long as anybody may wait: some who join may have more time than who came first."""
         counted_ms = time.time_ns() // 1_000_000
-        reached = await self._levels.reached([models], until)
+        reached = await self._levels.reached([models], time.monotonic() + LONGEST_WAIT)
         sums = await _sums(models)
         await self._levels.check_since([models], reached)
         return await board(counted_ms, sums)

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from redis.exceptions import RedisError
 
@@ -16,9 +16,11 @@ from services.views.reads import unavailable
 
 FRESH_SECONDS = 2.0
 """What is longer in the log than this, the models must have."""
-_ASK_AGAIN_SECONDS = 0.02
+_LOOK_AGAIN_SECONDS = 0.02
 
 _log = logs.get("views")
+
+T = TypeVar("T")
 
 
 class Levels:
@@ -27,6 +29,9 @@ class Levels:
     def __init__(self) -> None:
         self._ends: dict[str, list[int]] = {}
         self._asked: dict[str, tuple[float, asyncio.Task[None]]] = {}
+        self._away: set[str] = set()
+        """Games whose logs did not answer the last time."""
+        self._looking: dict[str, asyncio.Task[list[int]]] = {}
 
     async def reached(self, games: Iterable[GameModels], until: float) -> list[int]:
         """How far the models of every partition of these games are, when they have what was in the log
@@ -34,44 +39,78 @@ class Levels:
 
         Raises Failure READ_MODELS_UNAVAILABLE.
         """
-        games = list(games)
-        await asyncio.gather(*(self._ask(of) for of in games))
-        while True:
-            found: list[int] = []
-            level = True
-            for of in games:
-                stored = await _stored(of)
-                # A log that cannot be asked was never shorter than when it could.
-                ends = self._ends.get(of.rules.game, [0] * len(stored))
-                level = level and all(have >= end for have, end in zip(stored, ends, strict=True))
-                found += stored
-            if level:
-                return found
-            if time.monotonic() >= until:
-                raise _behind()
-            await asyncio.sleep(_ASK_AGAIN_SECONDS)
+        found = await asyncio.gather(*(self._reached(of, until) for of in games))
+        return [have for some in found for have in some]
 
     async def check_since(self, games: Iterable[GameModels], before: list[int]) -> None:
         """Raises Failure READ_MODELS_UNAVAILABLE where models have gone back: what was read since may lack some."""
         now = [have for of in games for have in await _stored(of)]
         if any(have < had for have, had in zip(now, before, strict=True)):
-            raise _behind()
+            raise behind()
 
-    async def _ask(self, of: GameModels) -> None:
+    async def _reached(self, of: GameModels, until: float) -> list[int]:
+        await self._ask(of, until)
+        stored = await _stored(of)
+        while not self._level(of, stored):
+            stored = await self._look_again(of, until)
+        return stored
+
+    def _level(self, of: GameModels, stored: Sequence[int]) -> bool:
+        # A log that cannot be asked was never shorter than when it could.
+        ends = self._ends.get(of.rules.game, [0] * len(stored))
+        return all(have >= end for have, end in zip(stored, ends, strict=True))
+
+    async def _ask(self, of: GameModels, until: float) -> None:
+        """Returns when it is known where the log ends. Where that takes more than half of the time that is left, what
+        was known before counts: the rest is needed for the answer.
+
+        Raises Failure READ_MODELS_UNAVAILABLE where nothing was.
+        """
         game = of.rules.game
         at, asking = self._asked.get(game, (0.0, None))
         if asking is None or (asking.done() and time.monotonic() - at >= FRESH_SECONDS):
             asking = asyncio.create_task(self._ask_log(of))
             self._asked[game] = time.monotonic(), asking
-        await asyncio.shield(asking)
+        # Nobody waits for one that was away a moment ago: it may take its whole time again.
+        if game not in self._away:
+            await asyncio.wait([asking], timeout=max(0.0, (until - time.monotonic()) / 2))
+            if not asking.done() and game not in self._ends:
+                raise behind()
 
     async def _ask_log(self, of: GameModels) -> None:
+        game = of.rules.game
         try:
             ends = await asyncio.gather(*(of.topic.end_offset(number) for number in range(of.topic.partitions)))
         except LogError as error:
-            _log.warning("cannot ask where the log ends", game=of.rules.game, error=str(error))
+            self._away.add(game)
+            _log.warning("cannot ask where the log ends", game=game, error=str(error))
         else:
-            self._ends[of.rules.game] = list(ends)
+            self._away.discard(game)
+            self._ends[game] = list(ends)
+
+    async def _look_again(self, of: GameModels, until: float) -> list[int]:
+        """How far the models are a moment later: all who wait look together.
+
+        Raises Failure READ_MODELS_UNAVAILABLE.
+        """
+        looking = self._looking.get(of.rules.game)
+        if looking is None or looking.done():
+            looking = self._looking[of.rules.game] = asyncio.create_task(_stored_soon(of))
+        return await in_time(looking, until)
+
+
+async def in_time(task: asyncio.Task[T], until: float) -> T:
+    """What a task brings for which others wait, too. Raises Failure READ_MODELS_UNAVAILABLE where it comes too late."""
+    try:
+        async with asyncio.timeout(max(0.0, until - time.monotonic())):
+            return await asyncio.shield(task)
+    except TimeoutError:
+        raise behind() from None
+
+
+async def _stored_soon(of: GameModels) -> list[int]:
+    await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+    return await _stored(of)
 
 
 async def _stored(of: GameModels) -> list[int]:
@@ -86,5 +125,6 @@ async def _stored(of: GameModels) -> list[int]:
     return [records.reached(position) for position in positions]
 
 
-def _behind() -> Failure:
+def behind() -> Failure:
+    """What the models lack does not come in time."""
     return Failure("READ_MODELS_UNAVAILABLE", "The views are behind the games; ask again.")

@@ -17,10 +17,11 @@ from guildhall.kernel.v1.structs import Record, decode_Record
 from guildhall.log.port import EventsTopic
 from guildhall.readmodel import records
 from guildhall.readmodel.connection import cancelled
+from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import State
 from guildhall.rpc.errors import Failure
-from guildhall.telemetry import logs, metrics
+from guildhall.telemetry import logs
 from services.views.from_log import from_log
 from services.views.news import LOOK_ANEW, News
 
@@ -332,12 +333,6 @@ class LiveGames:
         if self._games.get(live.game_id) is live:
             del self._games[live.game_id]
             self._news.forget(live.game_id)
-
-
-async def doubt(redis: Any, keys: Keys, game_id: str) -> None:
-    """Tell the projection that something of this game cannot be read. Raises RedisError."""
-    metrics.UNREADABLE_MODELS.labels(keys.game).inc()
-    await redis.sadd(keys.doubted, game_id)
 
 
 async def newest_version(redis: Any, keys: Keys, game_id: str) -> int:

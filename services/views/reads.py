@@ -3,7 +3,7 @@
 import asyncio
 import struct
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from redis.exceptions import RedisError
@@ -16,12 +16,14 @@ from guildhall.kernel.rules import Rules
 from guildhall.log.errors import BadValue, LogError, LogUnavailable, LogUnreadable
 from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel import records
+from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.records import STATE_EVERY
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import logs
-from services.views.live_games import HASH_BYTES, LiveGame, LiveGames, Watcher, doubt, feed, newest_version
+from services.views.live_games import HASH_BYTES, LiveGame, LiveGames, Watcher, feed, newest_version
 from services.views.news import News
+from services.views.seeing import may_see, seat_of, viewers
 
 _ASK_AGAIN_SECONDS = 0.005
 """How often the models' position is asked for, whoever waits."""
@@ -74,46 +76,43 @@ class RedisReadSide:
         Raises Failure GAME_NOT_FOUND (also for a stranger), MISSING_SCOPE, GAME_QUARANTINED, READ_MODELS_UNAVAILABLE.
         """
         until = time.monotonic() + seconds
+        whose = viewers(caller)
         try:
             live = self._games.followed(game_id)
-            if live is not None and _may_see(live.game, caller):
+            if live is not None and _shows(live.game, caller):
                 self._games.asked_for(live)
             else:
-                await self._check_listed(game_id, caller, until)
+                await self._check_listed(game_id, whose, until)
                 live = await self._loaded(game_id, caller, until)
         except LogError as error:
             raise log_failed(error) from error
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
-        if not _may_see(live.game, caller):
+        if not _shows(live.game, caller):
             raise not_found()
-        seat = live.game.seat_of(caller.subject)
-        if seat is not None:
-            caller.require("play")
         if live.failed is not None:
             raise live.failed.told()
-        return Seen(live, seat)
+        return Seen(live, seat_of(caller, live.game.created.subjects))
 
-    async def _check_listed(self, game_id: str, caller: Caller, until: float) -> None:
-        """Raises Failure GAME_NOT_FOUND where models that are level with the log list no such game for the caller."""
-        listed, _ = await self._listed(game_id, caller)
+    async def _check_listed(self, game_id: str, whose: Sequence[str | None], until: float) -> None:
+        """Raises Failure GAME_NOT_FOUND where models that are level with the log list it for none of these."""
+        listed, _ = await self._listed(game_id, whose)
         while not listed:
             end = await self._level(game_id, until)
-            listed, have = await self._listed(game_id, caller)
+            listed, have = await self._listed(game_id, whose)
             if listed:
                 return
             if have >= end:
                 raise not_found()
             await self._ask_again(until)
 
-    async def _listed(self, game_id: str, caller: Caller) -> tuple[bool, int]:
-        """Whether the caller's own listing has the game, or everybody's if it may look on; how far these are."""
+    async def _listed(self, game_id: str, whose: Sequence[str | None]) -> tuple[bool, int]:
+        """Whether one of these listings has the game; how far they are."""
         keys = self._news.keys_of(game_id)
         async with self._news.redis.pipeline(transaction=True) as at_once:
             at_once.get(keys.position)
-            at_once.zscore(keys.games(caller.subject), game_id)
-            if "spectate" in caller.scopes:
-                at_once.zscore(keys.games(None), game_id)
+            for viewer in whose:
+                at_once.zscore(keys.games(viewer), game_id)
             position, *scores = await at_once.execute()
         return any(score is not None for score in scores), records.reached(position)
 
@@ -162,9 +161,7 @@ class RedisReadSide:
             # The caller has it in a listing; it is set right in a moment.
             await doubt(self._news.redis, keys, game_id)
             raise _behind_games() from error
-        if caller.subject in summary.subjects:
-            caller.require("play")
-        elif not summary.spectators or "spectate" not in caller.scopes:
+        if not may_see(caller, summary.subjects, spectators=summary.spectators):
             raise not_found()
         if stopped:
             raise quarantined()
@@ -337,9 +334,8 @@ def _offsets(index: bytes, versions: list[int]) -> list[int]:
     return [known[version] for version in versions]
 
 
-def _may_see(game: Game, caller: Caller) -> bool:
-    """By its seat, or as a spectator. (What it may do from its seat is asked of its scopes.)"""
-    return game.seat_of(caller.subject) is not None or (game.created.spectators and "spectate" in caller.scopes)
+def _shows(game: Game, caller: Caller) -> bool:
+    return may_see(caller, game.created.subjects, spectators=game.created.spectators)
 
 
 def unavailable(error: Exception) -> Failure:

@@ -1,6 +1,5 @@
 """Two processes of matchmaking under kill -9 and pauses: nobody is seated twice, nothing that was told is lost."""
 
-import os
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -10,10 +9,11 @@ import pytest
 from guildhall.log.kafka import open_kafka
 from guildhall.log.sqlite import open_sqlite
 from tests import kafka_broker
+from tests.campaign import CHAOS_SECONDS
 from tests.kafka_broker import Broker
 from tests.matchmaking.campaign import run
 
-SECONDS = float(os.environ.get("GUILDHALL_CHAOS_SECONDS", "20"))
+SECONDS = CHAOS_SECONDS or 20.0
 
 
 @pytest.fixture

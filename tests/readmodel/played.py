@@ -1,5 +1,6 @@
 """Games of the tiny game in a log, without a hall: decided, appended, and kept to compare with."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -29,6 +30,10 @@ class Table:
     rules: Rules = field(default=RULES, repr=False)
     pick: Callable[[Game, Random], tuple[OpenDecision, Any]] | None = field(default=None, repr=False)
     """What is played; None: any legal command is as likely as the others."""
+    begin_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    """The first game is created a millisecond later; the clock goes on by one with each game, and in it with each
+    version.
+    """
     claims: dict[int, int] = field(default_factory=dict)
     games: dict[str, Game] = field(default_factory=dict, repr=False)
     snapshots: dict[str, list[bytes]] = field(default_factory=dict, repr=False)
@@ -54,7 +59,7 @@ class Table:
             subject=subjects[0],
             command_id=game_id,
             payload_hash=bytes(32),
-            at_ms=len(self.games) + 1,
+            at_ms=self.begin_ms + len(self.games) + 1,
         )
         self.games[game_id] = game
         await self._append(game, decided)

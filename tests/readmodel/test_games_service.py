@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from random import Random
 from typing import Any
@@ -19,12 +20,13 @@ from guildhall.host.messages import Messages
 from guildhall.kernel.game import Game
 from guildhall.kernel.rules import Rules
 from guildhall.kernel.verify import verify
+from guildhall.log.errors import LogUnavailable
 from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import EventsTopic
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import Progress, decode, encode
-from guildhall.rpc.errors import error_info
+from guildhall.rpc.errors import Failure, error_info
 from guildhall.rpc.identity import Authenticator, FixedKeys, key_id, mint
 from guildhall.rpc.limits import Limits, Meter
 from guildhall.rpc.pages import hall_key
@@ -32,7 +34,7 @@ from guildhall.rpc.server import Gate, Server
 from guildhall.telemetry import metrics
 from services.arcane_alley.rules import RULES as ARCANE
 from services.projection.service import Projection
-from services.views import games_models, games_service, leaderboard, listing
+from services.views import games_models, games_service, leaderboard, levels, listing
 from services.views.games_service import GAMES_SERVICE, MAX_PAGE, GamesService
 from services.views.live_games import LiveGames
 from services.views.news import News
@@ -43,6 +45,7 @@ from tests.readmodel.played import Table
 PARTITIONS = 3
 BOTH = ("play", "spectate")
 PRIVATE = {"spectators": False}
+BEGIN_MS = time.time_ns() // 1_000_000
 
 
 class Models:
@@ -57,7 +60,7 @@ class Models:
         self.news = News(rules.game, topic.partitions, redis)
         self.live = LiveGames(Messages(rules), self.news, topic, packs)
         self.reads = RedisReadSide(rules, topic, self.news, self.live)
-        self.table = Table(topic, Random(rules.game), rules)
+        self.table = Table(topic, Random(rules.game), rules, begin_ms=BEGIN_MS)
 
 
 async def reason(call: Awaitable[Any]) -> str:
@@ -165,7 +168,8 @@ class Hall:
 
     def created(self, name: str, game_id: str) -> int:
         """When it was: the tables count."""
-        return list(self.models[name].table.games).index(game_id) + 1
+        table = self.models[name].table
+        return table.begin_ms + list(table.games).index(game_id) + 1
 
 
 @pytest.fixture
@@ -487,6 +491,74 @@ async def test_what_cannot_be_read_keeps_nobody_elses_back_and_is_set_right(
         while await hall.redis.exists(keys.doubted):
             await asyncio.sleep(0.02)
     assert [each.game_id for each in (await hall.ask("alice", "ListGames", mine=True)).games] == every
+
+
+async def test_a_log_that_is_away_keeps_no_list_back(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The models have everything; nobody waits longer than it may, and once it is known nobody waits at all."""
+    monkeypatch.setattr(levels, "FRESH_SECONDS", 0.0)
+    await play(hall)
+    told = await hall.raw("alice", "ListGames")
+    topic = hall.models[TINY.game].topic
+    answers = asyncio.Event()
+
+    async def away(partition: int) -> int:
+        await answers.wait()
+        raise LogUnavailable("the log is away")
+
+    monkeypatch.setattr(topic, "end_offset", away)
+    request = g.encode_ListGamesRequest(g.ListGamesRequest())
+    assert await hall.send("alice", "ListGames", request, timeout=1.0) == told
+    answers.set()
+    assert await hall.raw("alice", "ListGames") == told
+    answers.clear()
+    # Each of these asks, and none of them is answered.
+    for _ in range(3):
+        assert await hall.send("alice", "ListGames", request, timeout=60.0) == told
+
+
+async def test_nobody_has_a_list_from_a_log_that_was_never_asked(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    await play(hall)
+    topic = hall.models[TINY.game].topic
+
+    async def silent(partition: int) -> int:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(topic, "end_offset", silent)
+    request = g.encode_ListGamesRequest(g.ListGamesRequest())
+    assert await reason(hall.send("alice", "ListGames", request, timeout=1.0)) == "READ_MODELS_UNAVAILABLE"
+
+
+async def test_all_who_wait_for_models_look_together_each_until_its_own_deadline(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await play(hall)
+    of = hall.models[TINY.game]
+    looks = 0
+    stored = levels._stored
+
+    async def counted(models: games_models.GameModels) -> list[int]:
+        nonlocal looks
+        looks += 1
+        return [0] * PARTITIONS if lacking else await stored(models)
+
+    monkeypatch.setattr(levels, "_stored", counted)
+    asked, lacking = levels.Levels(), True
+    impatient = [asyncio.create_task(asked.reached([of], time.monotonic() + 0.2)) for _ in range(20)]
+    patient = [asyncio.create_task(asked.reached([of], time.monotonic() + 60.0)) for _ in range(20)]
+    boards = leaderboard.Leaderboards(asked)
+    # Whoever comes first has no time at all; that is not the others' misfortune.
+    with pytest.raises(Failure, match="behind"):
+        await boards.of(of, time.monotonic())
+    board = asyncio.create_task(boards.of(of, time.monotonic() + 60.0))
+    for each in impatient:
+        with pytest.raises(Failure, match="behind"):
+            await each
+    # One look each to begin with, and then the same for all: far fewer than of forty who look fifty times a second.
+    assert looks < 41 + 15
+    lacking = False
+    assert len({tuple(await each) for each in patient}) == 1
+    assert (await board).top
 
 
 @pytest.mark.parametrize("highest_first", [True, False])

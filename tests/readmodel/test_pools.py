@@ -18,6 +18,7 @@ from guildhall.readmodel.ratings import MATCHMAKING, MIN_GAMES, Rating
 from guildhall.readmodel.records import Stopped
 from guildhall.rpc.errors import Failure
 from services.matchmaking.rating_reads import NEWEST, RatingReads
+from services.projection import partition
 from services.projection import pools as projecting
 from services.projection.audit import Sample
 from services.projection.pools import POOLS
@@ -253,6 +254,10 @@ async def test_what_an_operator_puts_a_pool_back_behind_did_not_happen(
         await reads.rating(GAME, "ann", 20.0)
     await pools.check(redis)
     assert not any(each.wrong for each in await audited(pools, redis))
+    for number in range(PARTITIONS):
+        done = await rebuild(POOLS, pools.topic, pools.topic.tail(), number, Models(redis))
+        assert done.switched and not done.wrong_lists
+    await pools.check(redis)
     await projection.close()
 
 
@@ -278,6 +283,44 @@ async def test_what_cannot_be_read_is_made_again_from_the_log(
     async with asyncio.timeout(20):
         while await redis.exists(keys.keys.stopped):
             await asyncio.sleep(0.01)
+    await projection.level()
+    await pools.check(redis)
+    await projection.close()
+
+
+@pytest.mark.parametrize("spoilt", ["rating", "board", "history", "gone"])
+async def test_what_a_reader_cannot_read_is_made_again(
+    log: Log, redis: Redis, pools: Pools, reads: RatingReads, monkeypatch: pytest.MonkeyPatch, spoilt: str
+) -> None:
+    """Though nobody plays."""
+    monkeypatch.setattr(partition, "_LOOK_SECONDS", 0.05)
+    await go_on(pools, GAME, MIN_GAMES)
+    projection = await project(log, redis)
+    keys = pools.keys(GAME)
+    newest = str(pools.rating(GAME, "ann").games)
+    match spoilt:
+        case "history":
+            await redis.hset(keys.history("ann"), newest, b"torn")
+        case "gone":
+            await redis.hdel(keys.history("ann"), newest)
+        case _:
+            await redis.hset(keys.ratings, "ann", b"torn")
+    refused = 0
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                if spoilt == "board":
+                    await reads.leaderboard(GAME, 0, 10, 20.0)
+                else:
+                    await reads.rating(GAME, "ann", 20.0)
+                break
+            except Failure as failure:
+                assert failure.reason == "READ_MODELS_UNAVAILABLE"
+                refused += 1
+                await asyncio.sleep(0.02)
+        while await redis.exists(keys.keys.doubted):
+            await asyncio.sleep(0.02)
+    assert refused
     await projection.level()
     await pools.check(redis)
     await projection.close()

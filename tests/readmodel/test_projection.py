@@ -307,6 +307,7 @@ async def test_the_age_is_that_of_what_is_lacking(
     log: Log, redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is as old as play is long, though there is always a record on its way."""
+    table.begin_ms = 0
     monkeypatch.setattr(service, "_ON_ITS_WAY_SECONDS", 3.0)
     working = Projection([RULES], log, redis)
     await working.start()

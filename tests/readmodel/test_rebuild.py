@@ -317,6 +317,7 @@ async def test_a_program_leaves_models_of_a_newer_format_alone(redis: Redis, tab
 
 
 async def test_status_tells_lag_age_and_stopped_games(redis: Redis, log: Log, table: Table) -> None:
+    table.begin_ms = 0
     await table.play(6, 20)
     before = [await status(RULES, table.topic, partition, Models(redis)) for partition in range(PARTITIONS)]
     assert all(each.offset is None and each.lag == each.end for each in before)

@@ -146,15 +146,62 @@ async def test_a_game_that_was_let_go_and_has_another_record_is_whole_again(
     await keeping.close()
 
 
-async def test_what_somebody_has_asked_for_is_kept(
+async def test_games_are_kept_until_their_time_has_come(
     log: Log, redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Redis knows how long nobody has; here everything was just written, though it is long since the games ended."""
     monkeypatch.setattr(partition, "_LET_GO_SECONDS", 0.05)
     monkeypatch.setattr(partition, "_LOOK_SECONDS", 0.05)
     running = Projection([RULES], log, redis, keep_seconds=3600.0)
     await running.start()
-    await played(table, redis)
+    over, _ = await played(table, redis)
     await asyncio.sleep(0.5)
     await check(redis, table)
     await running.close()
+    # An hour later, with models that were all just read.
+    monkeypatch.setattr(retention, "_AT_ONCE", 2)
+    running = Projection([RULES], log, redis, keep_seconds=0.0)
+    await running.start()
+    await until_let_go(redis, over)
+    await running.close()
+    assert not any(found.wrong or found.missing for found in await audit_all(table, redis))
+
+
+async def test_games_that_ended_long_ago_are_never_written_whole(log: Log, redis: Redis, table: Table) -> None:
+    """So a Redis that was lost, and a rebuild, need no more room than what it had."""
+    table.begin_ms = 0
+    running = Projection([RULES], log, redis)
+    await running.start()
+    _, still = await played(table, redis)
+
+    async def check_whole(rebuilt: int) -> None:
+        for game_id in table.games:
+            keys = Keys(RULES.game, partition_of(game_id, PARTITIONS), str(1 + rebuilt))
+            whole = await redis.exists(keys.state(game_id), keys.feed(game_id))
+            assert whole == (2 if game_id in still else 0)
+            assert await redis.exists(keys.summary(game_id), keys.offsets(game_id)) == 2
+            assert await redis.zscore(keys.kept, game_id) is None
+            assert game_id in still or not await redis.exists(keys.states(game_id))
+
+    await check_whole(0)
+    await check_standings(redis, table)
+    await redis.flushall()
+    await caught_up(redis, table.topic)
+    await check_whole(0)
+    done = await rebuild_all(table, redis)
+    assert all(each.switched and not each.wrong and not each.wrong_lists for each in done)
+    await check_whole(1)
+    await running.close()
+
+
+async def test_a_rebuild_lets_go_of_what_the_live_models_still_have(log: Log, redis: Redis, table: Table) -> None:
+    table.begin_ms = 0
+    running = Projection([RULES], log, redis, keep_seconds=1e9 * 10)
+    await running.start()
+    over, _ = await played(table, redis)
+    await check(redis, table)
+    await running.close()
+    done = await rebuild_all(table, redis)
+    assert all(each.switched and not each.wrong and not each.wrong_lists for each in done)
+    for game_id in over:
+        keys = Keys(RULES.game, partition_of(game_id, PARTITIONS), "2")
+        assert not await redis.exists(keys.state(game_id), keys.feed(game_id), keys.states(game_id))

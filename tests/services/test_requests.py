@@ -117,8 +117,13 @@ async def test_a_game_without_spectators_is_not_there_for_them(running: Hall) ->
 
 async def test_a_seat_needs_the_scope_play(game: Table, running: Hall) -> None:
     async with caller(running, "alice", "spectate") as client:
-        reason, code, metadata = await failure(client.view(game.game_id))
+        assert (await client.view(game.game_id)).game.viewer_seat is None
+        reason, code, metadata = await failure(client.legal(game.game_id))
         assert (reason, code, metadata) == ("MISSING_SCOPE", CODE.PERMISSION_DENIED, {"scope": "play"})
+    async with table(running, no_spectators=True) as hidden, caller(running, "alice", "spectate") as client:
+        assert (await failure(client.view(hidden.game_id)))[0] == "GAME_NOT_FOUND"
+    async with caller(running, "alice", "seat") as client:
+        assert (await failure(client.view(game.game_id)))[0] == "MISSING_SCOPE"
 
 
 # --- creating

@@ -53,7 +53,9 @@ class Keys:
 
     @property
     def doubted(self) -> str:
-        """Set: games of which a reader has found something that it could not read; the projection sets them right."""
+        """Set: games of which a reader has found something that it could not read (of matchmaking, `<pool>:<subject>`);
+        the projection sets them right.
+        """
         return f"{self.base}:doubted"
 
     @property
