@@ -25,7 +25,6 @@ from services.matchmaking import deciding, ratings, states
 from services.matchmaking.commands import CreationRefused, GameMade, Resignation, Result, TakeResults
 from services.matchmaking.house import DAY, HOUR, MATCHMAKER, HouseRules
 from services.matchmaking.offers import draw_seats
-from services.matchmaking.playing import wants_result
 from services.matchmaking.pool import MOST_ENDED, PIECE, Rating, restore, snapshot
 from services.matchmaking.step import Step
 from services.matchmaking.widening import ALL_OPEN_MS
@@ -583,9 +582,9 @@ def test_results_are_taken_in_once(hall: Hall) -> None:
 def test_a_game_may_end_before_it_is_known_to_be_made(hall: Hall) -> None:
     offered(hall, "ann", "bob")
     accepted = hall.confirm_all("ann")
-    assert wants_result(hall.pool, accepted.game_id)
+    assert accepted.game_id in hall.pool.starting
     take(hall, Result(accepted.game_id, FINISHED, (1, 2), hall.now_ms), Result("another", FINISHED, (1, 2), 0))
-    assert not hall.pool.tickets and not hall.pool.games and not wants_result(hall.pool, accepted.game_id)
+    assert not hall.pool.tickets and not hall.pool.games and not hall.pool.starting
     assert set(hall.pool.ratings) == {"ann", "bob"}
     assert hall.do(MATCHMAKER, GameMade(accepted.offer_id)) == []
 
