@@ -80,7 +80,7 @@ FAULTS = (
         f"{GAME}/returns.py",
         '    """Every own pile, by number, and every own Trick."""\n',
         '    """Every own pile, by number, and every own Trick."""\n'
-        "    hall.prepared[seat][0] = max(0, hall.prepared[seat][0] - (len(hall.residence) == 20))\n",
+        "    hall.prepared[seat][0] = max(0, hall.prepared[seat][0] - (len(hall.residence) % 5 == 0))\n",
     ),
     fault(
         "a listed command refused",
