@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import random
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
@@ -58,7 +59,7 @@ class Projected(Protocol):
         ...
 
 
-class ModelsOfPartition:
+class ModelsOfPartition(ABC):
     """Folds on from the models' position. `building`: a generation that is not read yet.
 
     What the records are and what is made of them is a subclass's.
@@ -89,26 +90,26 @@ class ModelsOfPartition:
         """It has removed its own models, to fold them from the log again: `load` comes next."""
         self._look_at = 0.0
 
+    @abstractmethod
     def _begin(self) -> None:
         """Nothing is in memory: the fold begins at the models' position."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _take_up(self) -> bool:
         """Set right what may go on by now; False if the models were moved by somebody else meanwhile.
 
         Raises RedisError, `LogUnavailable`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     async def _changes(self, found: Sequence[Record]) -> Changes:
         """Fold the records that come next, and what that changes. Raises RedisError."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _applied(self) -> bool:
         """The changes are made; False if the models were moved by somebody else since. Raises RedisError,
         `LogUnavailable`.
         """
-        raise NotImplementedError
 
     async def _look_after(self) -> bool:
         """What is done beside the log, once a second; False if the models were moved by somebody else meanwhile.
