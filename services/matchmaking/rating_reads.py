@@ -24,6 +24,7 @@ from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live
 from guildhall.readmodel.ratings import MATCHMAKING, PoolKeys, Rating
 from guildhall.rpc.errors import Failure
+from guildhall.shared import heard
 from guildhall.telemetry import logs
 from services.matchmaking.ratings import START_MU, START_SIGMA
 
@@ -174,6 +175,7 @@ class RatingReads:
             looking = self._looking.get(number)
             if looking is None or looking.done():
                 looking = self._looking[number] = asyncio.create_task(self._look(keys, end))
+                heard(looking)
             await asyncio.wait([looking], timeout=max(0.0, until - time.monotonic()))
             if looking.done() and looking.exception() is None:
                 return

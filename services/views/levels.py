@@ -10,6 +10,7 @@ from redis.exceptions import RedisError
 from guildhall.log.errors import LogError
 from guildhall.readmodel import records
 from guildhall.rpc.errors import Failure
+from guildhall.shared import shared
 from guildhall.telemetry import logs
 from services.views.games_models import GameModels, partitions
 from services.views.reads import unavailable
@@ -103,7 +104,7 @@ async def in_time(task: asyncio.Task[T], until: float) -> T:
     """What a task brings for which others wait, too. Raises Failure READ_MODELS_UNAVAILABLE where it comes too late."""
     try:
         async with asyncio.timeout(max(0.0, until - time.monotonic())):
-            return await asyncio.shield(task)
+            return await shared(task)
     except TimeoutError:
         raise behind() from None
 

@@ -21,6 +21,7 @@ from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import State
 from guildhall.rpc.errors import Failure
+from guildhall.shared import shared
 from guildhall.telemetry import logs
 from services.views.from_log import from_log
 from services.views.news import LOOK_ANEW, News
@@ -194,7 +195,7 @@ class LiveGames:
             if loading is None:
                 loading = self._loading[game_id] = asyncio.create_task(self._load(game_id))
                 loading.add_done_callback(lambda _: self._loading.pop(game_id, None))
-            live = await asyncio.shield(loading)
+            live = await shared(loading)
         if live is not None:
             self.asked_for(live)
         return live

@@ -20,6 +20,7 @@ from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.records import STATE_EVERY
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
+from guildhall.shared import shared
 from guildhall.telemetry import logs
 from services.views.live_games import HASH_BYTES, LiveGame, LiveGames, Watcher, feed, newest_version
 from services.views.news import News
@@ -183,7 +184,7 @@ class RedisReadSide:
         asking = self._asking.get(partition)
         if asking is None:
             asking = self._asking[partition] = asyncio.create_task(self._ask(partition))
-        return await asyncio.shield(asking)
+        return await shared(asking)
 
     async def _ask(self, partition: int) -> int:
         try:

@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import TypeVar
 
 import pytest
 from structlog.testing import capture_logs
@@ -22,6 +23,8 @@ from tests.kafka_broker import Broker
 from tests.log.test_kafka import alter, witness
 
 SECONDS = 1.0
+
+T = TypeVar("T")
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +55,18 @@ async def appended_once_reached(events: EventsTopic, value: bytes) -> Appended:
         assert isinstance(outcome, Doubt)
 
 
-async def end_once_reached(events: EventsTopic) -> int:
-    """The end offset; a broker that is just back may still say that it does not lead, which is `LogUnavailable`."""
+async def once_reached(ask: Callable[[], Awaitable[T]]) -> T:
+    """What a broker answers that may be slow at first, or say that it does not lead, which is `LogUnavailable`."""
     async with asyncio.timeout(60):
         while True:
             with contextlib.suppress(LogUnavailable):
-                return await events.end_offset(0)
-            await asyncio.sleep(0.1)
+                return await ask()
+            await asyncio.sleep(0.05)
+
+
+async def events_topic(log: KafkaLog, topic: str, partitions: int = 1) -> EventsTopic:
+    """The topic, made where it is missing, however long that takes."""
+    return await once_reached(lambda: log.events(topic, partitions))
 
 
 def record(value: bytes) -> list[ProducerRecord]:
@@ -66,7 +74,8 @@ def record(value: bytes) -> list[ProducerRecord]:
 
 
 async def test_a_stopped_broker_means_doubt_and_a_loop_that_goes_on(broker: Broker, log: KafkaLog, topic: str) -> None:
-    events, compacted = await log.events(topic, 1), await log.compacted(f"{topic}.compacted", 1)
+    events = await events_topic(log, topic)
+    compacted = await once_reached(lambda: log.compacted(f"{topic}.compacted", 1))
     await events.append(0, record(b"before"))
     broker.send(signal.SIGSTOP)
     turns = 0
@@ -96,15 +105,16 @@ async def test_a_stopped_broker_means_doubt_and_a_loop_that_goes_on(broker: Brok
     assert [type(result) for result in results[1:]] == [LogUnavailable] * 5
     assert turns > 20
     after = await appended_once_reached(events, b"after")
-    assert await end_once_reached(events) == after.offset + 1
-    values = [r.value for r in await events.read(0, 0, 100)]
+    assert await once_reached(lambda: events.end_offset(0)) == after.offset + 1
+    values = [r.value for r in await once_reached(lambda: events.read(0, 0, 100))]
     assert values[0] == b"before" and values[-1] == b"after" and values.count(b"doubtful") <= 1
-    assert await (await log.compacted(f"{topic}.compacted")).put(0, "k", b"y") >= 0
+    found = await once_reached(lambda: log.compacted(f"{topic}.compacted"))
+    assert await once_reached(lambda: found.put(0, "k", b"y")) >= 0
 
 
 async def test_what_was_acknowledged_survives_kill_9_of_the_broker(broker: Broker, log: KafkaLog, topic: str) -> None:
     """In the operating system's memory, that is: replication is what protects from losing the machine."""
-    events = await log.events(topic, 1)
+    events = await events_topic(log, topic)
     told: list[Verdict] = []
     writer = Writer(events, 0, Claim("me", "here"), FoldState(), told.append)
     await writer.claim()
@@ -138,26 +148,18 @@ async def test_what_was_acknowledged_survives_kill_9_of_the_broker(broker: Broke
 
 
 async def test_after_a_restart_questions_find_the_new_leader(broker: Broker, log: KafkaLog, topic: str) -> None:
-    events = await log.events(topic, 1)
+    events = await events_topic(log, topic)
     await events.append(0, record(b"x"))
     assert (await events.end_offset(0), len(await events.read(0, 0, 10))) == (1, 1)
     broker.kill()
     await asyncio.to_thread(broker.start)
-
-    async def asked_again() -> int:
-        while True:
-            try:
-                assert len(await events.read(0, 0, 10)) == 1
-                return await events.end_offset(0)
-            except LogUnavailable:
-                await asyncio.sleep(0.05)
-
-    assert await asked_again() == 1
-    assert (await log.events(topic)).partitions == 1
+    assert len(await once_reached(lambda: events.read(0, 0, 10))) == 1
+    assert await once_reached(lambda: events.end_offset(0)) == 1
+    assert (await once_reached(lambda: log.events(topic))).partitions == 1
 
 
 async def test_the_queue_is_bounded_while_the_broker_is_away(broker: Broker, log: KafkaLog, topic: str) -> None:
-    events = await log.events(topic, 1)
+    events = await events_topic(log, topic)
     await events.append(0, record(b"before"))
     large = record(b"x" * (1 << 20 - 1))
     broker.send(signal.SIGSTOP)
@@ -172,7 +174,7 @@ async def test_the_queue_is_bounded_while_the_broker_is_away(broker: Broker, log
 
 
 async def test_a_fatal_error_means_a_new_producer(broker: Broker, log: KafkaLog, topic: str) -> None:
-    events = await log.events(topic, 1)
+    events = await events_topic(log, topic)
     # With this setting, librdkafka gives up for good when the broker refuses a record.
     connection = Connection(broker.bootstrap, 5 * SECONDS, 5 * SECONDS, {"enable.gapless.guarantee": True})
     producer = KafkaProducer(connection)
@@ -193,7 +195,7 @@ async def test_a_fatal_error_means_a_new_producer(broker: Broker, log: KafkaLog,
 
 
 async def test_closing_leaves_what_is_under_way_in_doubt(broker: Broker, log: KafkaLog, topic: str) -> None:
-    events = await log.events(topic, 1)
+    events = await events_topic(log, topic)
     await events.append(0, record(b"before"))
     broker.send(signal.SIGSTOP)
     try:
@@ -219,7 +221,7 @@ async def test_nobody_at_the_address() -> None:
 
 async def test_a_producer_that_cannot_be_made_anew_is_made_later(broker: Broker, log: KafkaLog, topic: str) -> None:
     """Meanwhile every append has an outcome."""
-    await log.events(topic, 1)
+    await events_topic(log, topic)
     good = Connection(broker.bootstrap, 5 * SECONDS, 5 * SECONDS, {"enable.gapless.guarantee": True})
     producer = KafkaProducer(good)
     producer._connection = Connection(broker.bootstrap, client={"no.such.setting": True})
@@ -238,7 +240,7 @@ async def test_a_producer_that_cannot_be_made_anew_is_made_later(broker: Broker,
 
 
 async def test_a_member_that_cannot_be_made_anew_is_made_later(broker: Broker, log: KafkaLog, topic: str) -> None:
-    events = await log.events(topic, 3)
+    events = await events_topic(log, topic, 3)
     assigned: list[int] = []
     group = KafkaGroup(log.connection, f"{topic}.group", events.name, assigned.extend, lambda revoked: None)
     good, poll = group._settings, group._poll

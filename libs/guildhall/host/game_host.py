@@ -20,6 +20,7 @@ from guildhall.log.errors import LogError
 from guildhall.log.port import Claim, Log, partition_of
 from guildhall.log.recovery import Store, open_store
 from guildhall.rpc.identity import Caller
+from guildhall.shared import shared
 from guildhall.telemetry import metrics
 
 
@@ -104,7 +105,7 @@ class GameHost:
         """
         if self._loading is None:
             self._loading = asyncio.get_running_loop().create_task(self._load_next())
-        await asyncio.shield(self._loading)
+        await shared(self._loading)
 
     async def _load_next(self) -> None:
         async with self._loading_now:

@@ -13,6 +13,7 @@ from guildhall.log.errors import LogUnavailable
 from guildhall.log.ownership import BackOff, Ownership
 from guildhall.log.writer import Writer
 from guildhall.rpc.errors import Failure
+from guildhall.shared import shared
 from guildhall.telemetry import logs
 
 FOLD_AGAIN = BackOff(first_seconds=0.5, last_seconds=30.0)
@@ -91,7 +92,7 @@ class Tenure(Generic[P]):
 
     async def claimed(self) -> None:
         """Returns when it is claimed for the first time. Raises what kept it from that, such as LogError, BadPack."""
-        await asyncio.shield(self._first)
+        await shared(self._first)
 
     def assign(self) -> None:
         """It is this instance's again."""

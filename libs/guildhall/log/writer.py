@@ -37,6 +37,7 @@ from guildhall.log.port import (
 from guildhall.log.reader import fold_to, fold_to_end
 from guildhall.log.snapshots import Checkpoint
 from guildhall.log.values import encode_claim, encode_entry
+from guildhall.shared import shared
 from guildhall.telemetry import metrics
 
 
@@ -189,7 +190,7 @@ class Writer:
         if self._claiming is None:
             self._claiming = asyncio.get_running_loop().create_future()
         self._wake.set()
-        return await asyncio.shield(self._claiming)
+        return await shared(self._claiming)
 
     def withdraw_claim(self) -> None:
         """Whoever waits for a claim that isn't on its way gets `NotOwner`: it is not to be made any more."""
@@ -244,14 +245,14 @@ class Writer:
         if self._confirming is None:
             self._confirming = asyncio.get_running_loop().create_future()
             self._wake.set()
-        return await asyncio.shield(self._confirming)
+        return await shared(self._confirming)
 
     async def stood_down(self) -> None:
         """Returns as soon as this instance doesn't serve: another one's claim was folded, or the writer has ended."""
         if self.serving:
             if self._standing_down is None:
                 self._standing_down = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._standing_down)
+            await shared(self._standing_down)
 
     async def ended(self) -> None:
         """Returns when the writer was closed or has failed (`failure` says of what)."""
@@ -263,7 +264,7 @@ class Writer:
         if pending is not None:
             if pending.settled is None:
                 pending.settled = asyncio.get_running_loop().create_future()
-            await asyncio.shield(pending.settled)
+            await shared(pending.settled)
 
     async def close(self) -> None:
         """Takes nothing more, waits until every append in flight has its outcome, ends.
