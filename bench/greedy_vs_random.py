@@ -33,8 +33,8 @@ def greedy_of(rules: Rules) -> Choose:
 
 def options_of(game: Game, seat: int) -> list[Any]:
     """What a seat may do but Undo, as a client is told it."""
-    commands, families = game.legal(seat)
-    return [*(command for command in commands if command != UNDO), *families]
+    listing = game.legal(seat)
+    return [*(command for command in listing.commands if command != UNDO), *listing.families]
 
 
 def play(

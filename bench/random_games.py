@@ -39,8 +39,10 @@ def begin(rules: Rules, random: Random, players: int, options: Mapping[str, str]
 def pick(game: Game, random: Random) -> tuple[int, str, Any]:
     """A seat that is asked, its decision, and one of its legal commands, Undo included."""
     decision = game.waiting()[0]
-    commands, families = game.legal(decision.seat)
-    if families:
+    listing = game.legal(decision.seat)
+    commands = listing.commands
+    if listing.families:
+        families = listing.families
         commands = commands + [member for family in families if (member := family.sample(random)) is not None]
     return decision.seat, decision_id(decision.version, decision.seat), random.choice(commands)
 

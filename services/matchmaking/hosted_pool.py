@@ -18,6 +18,7 @@ from guildhall.kernel import ids
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record, encode_Record
 from guildhall.log.errors import LogError
 from guildhall.log.port import Appended, Doubt, Entry, TooLarge
+from guildhall.log.topics import MATCHMAKING
 from guildhall.log.writer import Outcome, Writer
 from guildhall.matchmaking.v1.structs import decode_event
 from guildhall.rpc.errors import Failure
@@ -28,7 +29,7 @@ from services.matchmaking.accepted import Accepted, payload_hash
 from services.matchmaking.deciding import due
 from services.matchmaking.evolve import evolve
 from services.matchmaking.house import HouseRules
-from services.matchmaking.judging import LUCK_BYTES, MATCHMAKING, Asked, Group, failed, judge_all, judge_time
+from services.matchmaking.judging import LUCK_BYTES, Asked, Group, failed, judge_all, judge_time
 from services.matchmaking.pool import Pool, State, copied, restore
 from services.matchmaking.step import Step
 from services.matchmaking.stored import KeptPool

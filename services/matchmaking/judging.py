@@ -15,6 +15,7 @@ from typing import Any
 from guildhall.host.failures import refused
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import CommandRef
+from guildhall.log.topics import MATCHMAKING
 from guildhall.matchmaking.v1.structs import encode_event
 from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs, metrics
@@ -30,9 +31,6 @@ GROUP_BYTES = 256 * 1024
 """No further command joins an entry of that size; a record may have four times as much."""
 
 LUCK_BYTES = 32
-
-MATCHMAKING = "matchmaking"
-"""As in the topics' names."""
 
 _log = logs.get("matchmaking")
 

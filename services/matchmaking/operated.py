@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from functools import partial
 
-from guildhall.host.operations import MATCHMAKING, PoolOrder
+from guildhall.host.operations import PoolOrder
+from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import structs as o
 from guildhall.telemetry import metrics
 from services.matchmaking.hosted_pool import HostedPool

@@ -7,11 +7,11 @@ from guildhall.host.holdings import Claimed, Holdings
 from guildhall.host.owners import Owners
 from guildhall.log.port import Claim, Log, partition_of
 from guildhall.log.recovery import Store, open_store
+from guildhall.log.topics import MATCHMAKING
 from guildhall.rpc.errors import Failure
 from guildhall.telemetry import metrics
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
-from services.matchmaking.judging import MATCHMAKING
 from services.matchmaking.pool_partition import Attend, PoolPartition
 
 

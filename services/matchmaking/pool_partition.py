@@ -18,6 +18,7 @@ from guildhall.log.fold import ClaimSeen, Damaged, Effective, Verdict, Void
 from guildhall.log.port import CLAIM_KEY, NO_CLAIM, Claim, Record
 from guildhall.log.recovery import Store, recover
 from guildhall.log.snapshots import Checkpoint, Snapshot, checkpoint_key, encode, snapshot_key
+from guildhall.log.topics import MATCHMAKING
 from guildhall.log.writer import Writer
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
@@ -26,7 +27,6 @@ from services.matchmaking import stored
 from services.matchmaking.folding_again import PutBack, fold_again
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
-from services.matchmaking.judging import MATCHMAKING
 from services.matchmaking.pool import SCHEMA
 
 STORE_EVERY_SECONDS = 20.0

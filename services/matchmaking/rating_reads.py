@@ -17,12 +17,13 @@ from redis.exceptions import RedisError
 from guildhall.host.failures import log_failed
 from guildhall.log.errors import LogError
 from guildhall.log.port import EventsTopic, partition_of
+from guildhall.log.topics import MATCHMAKING
 from guildhall.matchmaking.v1 import structs as told
 from guildhall.matchmaking.v1.structs import GetRatingResponse, RatingChange, decode_RatingChange
 from guildhall.readmodel import records
 from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.keys import FIRST_GENERATION, Keys, live
-from guildhall.readmodel.ratings import MATCHMAKING, PoolKeys, Rating
+from guildhall.readmodel.ratings import PoolKeys, Rating
 from guildhall.rpc.errors import Failure
 from guildhall.shared import heard
 from guildhall.telemetry import logs

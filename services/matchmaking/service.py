@@ -15,6 +15,7 @@ from guildhall.host.messages import parse, required
 from guildhall.kernel import ids
 from guildhall.kernel.decide import check_command_id
 from guildhall.kernel.refusal import Refusal
+from guildhall.log.topics import MATCHMAKING
 from guildhall.matchmaking.v1 import matchmaking_service_pb2
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc import pages
@@ -29,7 +30,7 @@ from services.matchmaking.accepted import payload_hash
 from services.matchmaking.guesses import Guesses
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
-from services.matchmaking.judging import MATCHMAKING, Asked
+from services.matchmaking.judging import Asked
 from services.matchmaking.pool import Pool
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.rating_reads import RatingReads

@@ -16,6 +16,7 @@ from guildhall.log.errors import BadValue, LogUnavailable, LogUnreadable
 from guildhall.log.fold import Damaged, Effective, fold
 from guildhall.log.port import CLAIM_KEY, Entry, EventsTopic, Record
 from guildhall.log.reader import READ_LIMIT
+from guildhall.log.topics import MATCHMAKING
 from guildhall.log.values import decode
 from guildhall.matchmaking.v1.structs import (
     PoolRestored,
@@ -27,7 +28,7 @@ from guildhall.matchmaking.v1.structs import (
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes, Models, Outcome
 from guildhall.readmodel.keys import Keys
-from guildhall.readmodel.ratings import MATCHMAKING, PoolKeys, Rating, Stood
+from guildhall.readmodel.ratings import PoolKeys, Rating, Stood
 from guildhall.readmodel.records import DAMAGED, Progress, Stopped
 from guildhall.telemetry import logs, metrics
 from services.projection.partition import ModelsOfPartition

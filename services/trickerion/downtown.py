@@ -44,17 +44,17 @@ SYMBOLS = (1, 2, 3, 4)
 
 def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
     """What a Character with so many action points can do."""
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     listed: list[Any] = []
-    if ap >= cost(hall, content, Action.LEARN_TRICK):
+    if ap >= costs[Action.LEARN_TRICK]:
         listed += learnable(hall, content, seat)
-    if ap >= cost(hall, content, Action.HIRE):
+    if ap >= costs[Action.HIRE]:
         listed += [commands.hire(die) for die in INN if can_hire(hall, content, seat, hall.dice[die])]
-    if ap >= cost(hall, content, Action.TAKE_COINS):
+    if ap >= costs[Action.TAKE_COINS]:
         listed += [commands.take_coins(die) for die in BANK if hall.dice[die] != X]
-    if ap >= cost(hall, content, Action.REROLL_DIE):
+    if ap >= costs[Action.REROLL_DIE]:
         listed += _REROLLS
-    if ap >= cost(hall, content, Action.SET_DIE):
+    if ap >= costs[Action.SET_DIE]:
         listed += _set_dice(hall.pack, tuple(hall.dice))
     return listed
 
@@ -170,7 +170,7 @@ class TrickSymbol(Ask, tag="symbol"):
         return Refusal("SYMBOL_USED", "That symbol stands for another Trick of yours.", "TR-057")
 
     def choose(self, table: HallTable, seat: int, command: ChooseSymbol) -> None:
-        ap = hooks.of(table.hall).action_ap(table.hall, table.content, Action.LEARN_TRICK)
+        ap = hooks.of(table.hall).action_costs(table.hall, table.content)[Action.LEARN_TRICK]
         learn(table, seat, self.trick, self.die, self.slot, command.symbol, ap)
 
 
@@ -230,15 +230,15 @@ def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:
         case LearnTrick(trick, die):
             return (ask_where(hall, seat, trick, die),)
         case Hire(die):
-            hire(table, seat, die, hall.dice[die], hooking.action_ap(hall, content, Action.HIRE))
+            hire(table, seat, die, hall.dice[die], hooking.action_costs(hall, content)[Action.HIRE])
         case TakeCoins(die):
             coins = hooking.coins_of(hall, hall.dice[die])
-            take_coins(table, seat, die, coins, hooking.action_ap(hall, content, Action.TAKE_COINS))
+            take_coins(table, seat, die, coins, hooking.action_costs(hall, content)[Action.TAKE_COINS])
         case RerollDie(die):
-            money.spend_ap(table, hooking.action_ap(hall, content, Action.REROLL_DIE))
+            money.spend_ap(table, hooking.action_costs(hall, content)[Action.REROLL_DIE])
             table.emit(DieRerolled(seat, die, _rolled(table, die)))
         case SetDie(die, face):
-            money.spend_ap(table, hooking.action_ap(hall, content, Action.SET_DIE))
+            money.spend_ap(table, hooking.action_costs(hall, content)[Action.SET_DIE])
             table.emit(DieSet(seat, die, face))
     return ()
 
@@ -262,7 +262,7 @@ _RULES: Final[dict[type[Any], str]] = {
 def why_not(hall: Hall, content: Content, seat: int, ap: int, command: Any) -> Refusal:
     """Why a command of Downtown is not listed."""
     kind = type(command)
-    cost = hooks.of(hall).action_ap(hall, content, _ACTIONS[kind])
+    cost = hooks.of(hall).action_costs(hall, content)[_ACTIONS[kind]]
     if ap < cost:
         return Refusal("TOO_FEW_ACTION_POINTS", f"That costs {cost} action points; you have {ap}.", _RULES[kind])
     match command:

@@ -82,9 +82,9 @@ class Hooks:
 
     # --- actions
 
-    def action_ap(self, hall: Hall, content: Content, action: int) -> int:
-        """What an action costs."""
-        return content.action_ap[hall.rulings.revised][action]
+    def action_costs(self, hall: Hall, content: Content) -> Sequence[int]:
+        """What each action costs: action points by Action."""
+        return content.action_ap[hall.rulings.revised]
 
     def may_enhance(self, hall: Hall, content: Content, location: int) -> bool:
         """Whether Characters can be enhanced at a Location (TR-054)."""

@@ -26,20 +26,20 @@ COMMANDS = (Buy, Order, QuickOrder)
 
 def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
     """What a Character with so many action points can do."""
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     listed: list[Any] = []
-    left = ap - cost(hall, content, Action.BUY)
+    left = ap - costs[Action.BUY]
     if left >= 0:
-        bargain_ap = cost(hall, content, Action.BARGAIN)
+        bargain_ap = costs[Action.BARGAIN]
         piles, coins = hall.piles[seat], hall.coins[seat]
         new = rooms_for_new(hall, content, seat)
         for component, price in prices(hall, content).items():
             for manager_slot, room in rooms(hall, content, seat, component) if piles[component] else new:
                 listed += buys(component, manager_slot, min(room, content.buy_most), price, coins, left // bargain_ap)
-    if ap >= cost(hall, content, Action.ORDER):
+    if ap >= costs[Action.ORDER]:
         barred = hall.buy_area if hall.rulings.order_excludes_buy_area else ()
         listed += orders(tuple(hall.order_area), tuple(barred), len(content.components))
-    if ap >= cost(hall, content, Action.QUICK_ORDER):
+    if ap >= costs[Action.QUICK_ORDER]:
         listed += quick_orders(hall.quick_order, len(content.components))
     return listed
 
@@ -105,18 +105,18 @@ def quick_orders(lying: int, components: int) -> list[QuickOrder]:
 def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:
     """Carry out a listed command."""
     hall, content = table.hall, table.content
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     match command:
         case Buy(component, amount, bargain, manager_slot):
-            ap = cost(hall, content, Action.BUY) + bargain * cost(hall, content, Action.BARGAIN)
+            ap = costs[Action.BUY] + bargain * costs[Action.BARGAIN]
             total = amount * prices(hall, content)[component] - bargain
             money.spend_ap(table, ap)
             buy(table, seat, component, amount, total, manager_slot)
         case Order(component, slot):
-            money.spend_ap(table, cost(hall, content, Action.ORDER))
+            money.spend_ap(table, costs[Action.ORDER])
             table.emit(ComponentOrdered(seat, component, slot))
         case QuickOrder(component):
-            money.spend_ap(table, cost(hall, content, Action.QUICK_ORDER))
+            money.spend_ap(table, costs[Action.QUICK_ORDER])
             table.emit(ComponentQuickOrdered(seat, component))
     return ()
 
@@ -129,9 +129,9 @@ def why_not(hall: Hall, content: Content, seat: int, ap: int, command: Any) -> R
     """Why a command of the Market Row is not listed."""
     hooking = hooks.of(hall)
     kind = type(command)
-    cost = hooking.action_ap(hall, content, _ACTIONS[kind])
+    cost = hooking.action_costs(hall, content)[_ACTIONS[kind]]
     if kind is Buy:
-        cost += command.bargain * hooking.action_ap(hall, content, Action.BARGAIN)
+        cost += command.bargain * hooking.action_costs(hall, content)[Action.BARGAIN]
     if ap < cost:
         return Refusal("TOO_FEW_ACTION_POINTS", f"That costs {cost} action points; you have {ap}.", _RULES[kind])
     if not command.component:

@@ -103,11 +103,11 @@ def reschedules(hall: Hall, content: Content, owners: Sequence[int]) -> list[Res
 
 def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
     """What a Character with so many action points can do in the Theater."""
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     found: list[Any] = []
-    if ap >= cost(hall, content, Action.SET_UP):
+    if ap >= costs[Action.SET_UP]:
         found += set_ups(hall, content, seat)
-    if ap >= cost(hall, content, Action.RESCHEDULE):
+    if ap >= costs[Action.RESCHEDULE]:
         found += reschedules(hall, content, (seat,))
     return found
 
@@ -116,9 +116,9 @@ def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:
     """Carry out a listed command of the Theater."""
     hook = hooks.of(table.hall)
     if type(command) is SetUpTrick:
-        money.spend_ap(table, hook.action_ap(table.hall, table.content, Action.SET_UP))
+        money.spend_ap(table, hook.action_costs(table.hall, table.content)[Action.SET_UP])
         return set_up(table, seat, command.trick, command.card, command.slot, command.direction)
-    money.spend_ap(table, hook.action_ap(table.hall, table.content, Action.RESCHEDULE))
+    money.spend_ap(table, hook.action_costs(table.hall, table.content)[Action.RESCHEDULE])
     return (RescheduleTo(seat, command.card, command.slot),)
 
 
@@ -227,14 +227,14 @@ def why_not_there(hall: Hall, content: Content, card: int, slot: int, direction:
 
 def why_not(hall: Hall, content: Content, seat: int, ap: int, command: Any) -> Refusal:
     """Why a command of the Theater is not listed."""
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     if type(command) is SetUpTrick:
         if command.trick not in hall.tricks[seat]:
             return Refusal("NOT_YOUR_TRICK", "You do not have that Trick.", "TR-106")
         here = hall.tricks[seat].index(command.trick)
         if not hall.prepared[seat][here]:
             return Refusal("NO_MARKER", "No marker lies on that Trick: it has to be prepared first.", "TR-106")
-        if ap < cost(hall, content, Action.SET_UP):
+        if ap < costs[Action.SET_UP]:
             return _too_few_points()
         refusal = why_not_there(hall, content, command.card, command.slot, command.direction)
         return refusal if refusal is not None else _same_symbol_refused()
@@ -245,7 +245,7 @@ def why_not(hall: Hall, content: Content, seat: int, ap: int, command: Any) -> R
         return Refusal("NO_MARKER", "No marker lies in that slot.", "TR-116")
     if seat_of(markers[command.slot]) != seat:
         return Refusal("NOT_YOUR_MARKER", "You can reschedule your own markers only.", "TR-116")
-    if ap < cost(hall, content, Action.RESCHEDULE):
+    if ap < costs[Action.RESCHEDULE]:
         return _too_few_points()
     return Refusal("NOWHERE_TO_GO", "There is no other slot to which that marker could go.", "TR-116")
 

@@ -27,17 +27,17 @@ COMMANDS = (Prepare, MoveTrick, MoveComponents, MoveApprentice)
 
 def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
     """What a Character with so many action points can do."""
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     listed: list[Any] = [
         commands.prepare(trick)
         for slot, trick in enumerate(hall.tricks[seat])
         if trick and content.tricks[trick].ap <= ap and can_prepare(hall, content, seat, slot)
     ]
-    if ap >= cost(hall, content, Action.MOVE_TRICKS):
+    if ap >= costs[Action.MOVE_TRICKS]:
         listed += [commands.move_trick(trick) for trick in movable_tricks(hall, seat)]
-    if ap >= cost(hall, content, Action.MOVE_COMPONENTS):
+    if ap >= costs[Action.MOVE_COMPONENTS]:
         listed += component_moves(hall, content, seat)
-    if ap >= cost(hall, content, Action.MOVE_APPRENTICES):
+    if ap >= costs[Action.MOVE_APPRENTICES]:
         listed += [commands.move_apprentice(member) for member in movable_apprentices(hall, seat)]
     return listed
 
@@ -104,20 +104,20 @@ def movable_apprentices(hall: Hall, seat: int) -> list[int]:
 def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:
     """Carry out a listed command."""
     hall, content = table.hall, table.content
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     match command:
         case Prepare(trick):
             slot = hall.tricks[seat].index(trick)
             money.spend_ap(table, content.tricks[trick].ap)
             prepare(table, seat, slot, markers_for(hall, content, seat, slot))
         case MoveTrick(trick):
-            money.spend_ap(table, cost(hall, content, Action.MOVE_TRICKS))
+            money.spend_ap(table, costs[Action.MOVE_TRICKS])
             table.emit(TrickMoved(seat, trick))
         case MoveComponents(component, exchanged):
-            money.spend_ap(table, cost(hall, content, Action.MOVE_COMPONENTS))
+            money.spend_ap(table, costs[Action.MOVE_COMPONENTS])
             table.emit(ComponentsMoved(seat, component, exchanged))
         case MoveApprentice(member):
-            money.spend_ap(table, cost(hall, content, Action.MOVE_APPRENTICES))
+            money.spend_ap(table, costs[Action.MOVE_APPRENTICES])
             table.emit(ApprenticeMoved(seat, member))
     return ()
 
@@ -134,7 +134,7 @@ def why_not(hall: Hall, content: Content, seat: int, ap: int, command: Any) -> R
     if isinstance(command, Prepare):
         return _why_not_prepare(hall, content, seat, ap, command.trick)
     action, specialist, rule = _MOVES[type(command)]
-    cost = hooks.of(hall).action_ap(hall, content, action)
+    cost = hooks.of(hall).action_costs(hall, content)[action]
     if not has(hall, seat, specialist):
         name = content.characters[specialist].name
         return Refusal("NO_SPECIALIST", f"For that you need this Specialist on your team: {name}.", "TR-098")

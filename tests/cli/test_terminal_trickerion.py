@@ -188,11 +188,11 @@ def test_every_legal_command_is_in_the_menu_once(players: int, options: dict[str
     kinds = set()
     for game, _ in played(players, 20 + players, options):
         for decision in game.waiting():
-            commands, families = game.legal(decision.seat)
-            if families:
+            listing = game.legal(decision.seat)
+            if listing.families:
                 continue
-            menu = TERMINAL.menu(game.view(decision.seat), decision.kind, commands, str)
-            wanted = [command for command in commands if type(command) is not Undo]
+            menu = TERMINAL.menu(game.view(decision.seat), decision.kind, listing.commands, str)
+            wanted = [command for command in listing.commands if type(command) is not Undo]
             found = leaves(menu)
             kinds.add(decision.kind)
             assert len(found) == len(wanted) and set(found) == set(wanted)

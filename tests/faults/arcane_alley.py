@@ -103,7 +103,7 @@ FAULTS = (
     Fault(
         "a snapshot that forgets",
         f"{KERNEL}/game.py",
-        "    game.undo = tuple(UndoPoint(*point) for point in snapshot.undo)\n",
+        "    game.undo = tuple(snapshot.undo)\n",
         "    game.undo = ()\n",
     ),
     Fault(

@@ -7,7 +7,7 @@ import pytest
 from guildhall.kernel.cards import front, knows, new_card, told
 from guildhall.kernel.decide import MAX_FRAMES, check_command_id, resign
 from guildhall.kernel.frames import Choice
-from guildhall.kernel.game import MAX_COMMAND_ID, MAX_LISTED, UNDO
+from guildhall.kernel.game import MAX_COMMAND_ID, MAX_LISTED, NOTHING, UNDO, Listing
 from guildhall.kernel.ids import game_id, payload_hash
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.table import Overrun
@@ -37,7 +37,7 @@ def test_nothing_is_decided_after_the_end() -> None:
     play.do(0, t.Bid(0))
     assert play.game.ended is not None and play.game.open == ()
     assert play.refused(0, t.Bid(0), of="1.0").reason == "GAME_OVER"
-    assert play.game.legal(0) == ([], [])
+    assert play.game.legal(0) == NOTHING
     with pytest.raises(Refusal, match="GAME_OVER"):
         resign(play.game, 1, subject="player-1", command_id="late", at_ms=play.now)
 
@@ -147,7 +147,7 @@ def test_a_forced_choice_with_one_option_is_not_asked() -> None:
 
 def test_a_choice_that_is_not_marked_is_asked_even_with_one_option() -> None:
     play = Play(staged(Ask(0, below=1)))
-    assert play.game.legal(0) == ([t.Bid(0)], [])
+    assert play.game.legal(0) == Listing([t.Bid(0)], [])
 
 
 class PlayOne(Choice, tag="play_one"):
@@ -182,7 +182,7 @@ def hand_of_one(created: Any) -> Any:
 
 def test_a_forced_choice_that_only_its_seat_sees_to_be_single_is_asked() -> None:
     play = Play(staged(PlayOne(0, False), new_hall=hand_of_one))
-    assert play.game.legal(0) == ([t.PlayCard(4)], [])
+    assert play.game.legal(0) == Listing([t.PlayCard(4)], [])
 
 
 def test_a_forced_choice_cannot_lose_options_that_only_its_seat_sees() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from guildhall.kernel.decide import MAX_REVISIONS
 from guildhall.kernel.frames import Together
-from guildhall.kernel.game import UNDO
+from guildhall.kernel.game import NOTHING, UNDO
 from guildhall.kernel.redact import redact
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import Answered, Resigned
@@ -55,7 +55,7 @@ def test_an_answer_that_cannot_be_revised_closes_its_decision() -> None:
     play = Play(staged(Bids(seats=[0, 1])))
     play.do(0, t.Bid(1))
     assert play.refused(0, t.Bid(2), of="1.0").reason == "STALE_DECISION"
-    assert play.game.legal(0) == ([], [])
+    assert play.game.legal(0) == NOTHING
 
 
 def test_a_revisable_answer_is_sent_again_whole_until_all_are_in() -> None:

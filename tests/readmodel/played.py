@@ -133,6 +133,6 @@ class Table:
 def any_move(game: Game, random: Random) -> tuple[OpenDecision, Any]:
     """An open decision and a legal command."""
     decision = random.choice(game.waiting())
-    commands, families = game.legal(decision.seat)
-    members = [member for family in families if (member := family.sample(random)) is not None]
-    return decision, random.choice([*commands, *members])
+    listing = game.legal(decision.seat)
+    members = [member for family in listing.families if (member := family.sample(random)) is not None]
+    return decision, random.choice([*listing.commands, *members])

@@ -9,6 +9,7 @@ from redis.asyncio import Redis
 from guildhall.kernel import ids
 from guildhall.kernel.v1.structs import Record, encode_Record
 from guildhall.log.port import CLAIM_KEY, Appended, Claim, Entry, EventsTopic, ProducerRecord, partition_of
+from guildhall.log.topics import MATCHMAKING
 from guildhall.log.values import encode_claim, encode_entry
 from guildhall.matchmaking.v1.structs import (
     GameOver,
@@ -20,7 +21,7 @@ from guildhall.matchmaking.v1.structs import (
 )
 from guildhall.readmodel import records
 from guildhall.readmodel.keys import Keys, live
-from guildhall.readmodel.ratings import MATCHMAKING, MIN_GAMES, PoolKeys, Rating, Stood
+from guildhall.readmodel.ratings import MIN_GAMES, PoolKeys, Rating, Stood
 
 GAMES = ("arcane_alley", "tiny", "trickerion")
 SUBJECTS = ("ann", "bob", "cid", "dan:dan", "über/eva")

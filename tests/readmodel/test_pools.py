@@ -10,11 +10,12 @@ from redis.asyncio import Redis
 
 from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import Log, ProducerRecord
+from guildhall.log.topics import MATCHMAKING
 from guildhall.matchmaking.v1.structs import PoolRestored, Rated, RatingChange, encode_event
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.keys import Keys
-from guildhall.readmodel.ratings import MATCHMAKING, MIN_GAMES, Rating
+from guildhall.readmodel.ratings import MIN_GAMES, Rating
 from guildhall.readmodel.records import Stopped
 from guildhall.rpc.errors import Failure
 from services.matchmaking.rating_reads import NEWEST, RatingReads

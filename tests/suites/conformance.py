@@ -55,9 +55,9 @@ def check_open(subject: Subject, game: Game, random: Random) -> None:
         return
     assert game.waiting(), "nobody can act and the game is not over"
     for decision in game.open:
-        commands, families = game.legal(decision.seat)
-        assert commands or families
-        assert len(commands) <= MAX_LISTED
+        listing = game.legal(decision.seat)
+        assert listing.commands or listing.families
+        assert len(listing.commands) <= MAX_LISTED
         assert decision.version <= game.version
 
 

@@ -164,6 +164,6 @@ def answer_anew(game: Game, viewer: int | None, random: Random) -> None:
 
 def answers_of(game: Game, frame: Together, seat: int, random: Random) -> list[Any]:
     """Answers that a seat could have given: every single one, and a few of each family."""
-    commands, families = game.list_for(frame, seat)
-    members = [member for family in families for _ in range(5) if (member := family.sample(random)) is not None]
-    return [*commands, *members]
+    listing = game.list_for(frame, seat)
+    members = [member for family in listing.families for _ in range(5) if (member := family.sample(random)) is not None]
+    return [*listing.commands, *members]

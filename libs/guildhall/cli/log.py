@@ -21,7 +21,7 @@ from guildhall.cli.kafka_options import (
 )
 from guildhall.cli.log_books import Book, GameBook
 from guildhall.cli.log_lines import key_of
-from guildhall.cli.pool_log import MATCHMAKING, MatchmakingBook
+from guildhall.cli.pool_log import MatchmakingBook
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.kernel.rules import Rules
@@ -31,6 +31,7 @@ from guildhall.log.port import Log
 from guildhall.log.provision import MissingTopic
 from guildhall.log.reader import fold_to_end
 from guildhall.log.recovery import Store, checkpointed, open_store
+from guildhall.log.topics import MATCHMAKING
 
 POLL_SECONDS = 0.25
 

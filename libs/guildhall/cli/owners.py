@@ -10,13 +10,13 @@ from guildhall.cli.game import Data
 from guildhall.cli.kafka_options import Kafka, KafkaCluster, KafkaConfig, OnKafka, SingleBroker, on_kafka
 from guildhall.cli.log import books, opened
 from guildhall.cli.operator import Name, Operator, Token, operator
-from guildhall.cli.pool_log import MATCHMAKING
 from guildhall.cli.problems import run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host import owners as topic
 from guildhall.log.port import NO_CLAIM, Claim
 from guildhall.log.reader import fold_to_end
 from guildhall.log.recovery import checkpointed
+from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import structs as o
 from guildhall.rpc.probe import alive
 

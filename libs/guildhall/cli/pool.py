@@ -11,7 +11,7 @@ from guildhall.cli.game import Check, Data, Server
 from guildhall.cli.operator import Name, Operator, Token, operator
 from guildhall.cli.problems import run
 from guildhall.cli.token import DEFAULT_DATA
-from guildhall.host.operations import MATCHMAKING
+from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import structs as o
 
 

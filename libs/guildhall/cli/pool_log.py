@@ -11,7 +11,6 @@ from guildhall.cli import faces
 from guildhall.cli.log_lines import other_lines
 from guildhall.cli.log_stats import listed
 from guildhall.cli.log_verify import Found
-from guildhall.host.operations import MATCHMAKING
 from guildhall.kernel.v1.structs import decode_Record
 from guildhall.log.errors import LogUnreadable
 from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void
@@ -19,6 +18,7 @@ from guildhall.log.port import CLAIM_KEY, Claim, Entry, partition_of
 from guildhall.log.reader import fold_to, fold_to_end
 from guildhall.log.recovery import Store
 from guildhall.log.snapshots import snapshot_key
+from guildhall.log.topics import MATCHMAKING
 from guildhall.matchmaking.v1.structs import PoolRestored, decode_event
 from services.matchmaking.folding_again import fold_again
 from services.matchmaking.hosted_pool import HostedPool
@@ -26,8 +26,6 @@ from services.matchmaking.house import HouseRules
 from services.matchmaking.mending import restored
 from services.matchmaking.pool import snapshot
 from services.matchmaking.pool_partition import PoolPartition
-
-__all__ = ["MATCHMAKING", "MatchmakingBook"]
 
 _SECRET = {"code": "…", "seed": b""}
 """Fields of events that nobody may see, and what stands in their place."""

@@ -34,9 +34,9 @@ from guildhall.host.process import Process, run_process
 from guildhall.kernel.packs import BadPack
 from guildhall.kernel.rules import Rules
 from guildhall.log.errors import LogError
+from guildhall.log.topics import MATCHMAKING
 from guildhall.readmodel.child import NoRedis
 from guildhall.readmodel.connection import open_redis
-from guildhall.readmodel.ratings import MATCHMAKING
 from guildhall.rpc.identity import KEY_FILE, JwksKeys, Keys, existing_key, give_bots_key, public_keys
 from guildhall.telemetry import logs
 from services.matchmaking.house import HouseRules

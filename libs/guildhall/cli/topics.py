@@ -12,7 +12,7 @@ from guildhall.log.kafka_client import Connection
 from guildhall.log.kafka_home import Home
 from guildhall.log.port import DEFAULT_PARTITIONS
 from guildhall.log.provision import Provisioning, Topic, hall_topics
-from services.matchmaking.judging import MATCHMAKING
+from guildhall.log.topics import MATCHMAKING
 
 _REQUEST_SECONDS = 10.0
 

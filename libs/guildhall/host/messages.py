@@ -51,9 +51,9 @@ class Messages:
         return tuple(self._legal(game, seat, decision) for decision in game.open if decision.seat == seat)
 
     def _legal(self, game: Game, seat: int, decision: kernel_v1.OpenDecision) -> Any:
-        commands, families = game.legal(seat)
-        told = tuple(sent(family, self.wire.COMMAND_NAMES) for family in families)
-        return self.wire.LegalDecision(as_decision(decision), tuple(commands), told)
+        listing = game.legal(seat)
+        told = tuple(sent(family, self.wire.COMMAND_NAMES) for family in listing.families)
+        return self.wire.LegalDecision(as_decision(decision), tuple(listing.commands), told)
 
     def waiting_for(self, game: Game) -> tuple[kernel_v1.Decision, ...]:
         """Whom the game waits for."""

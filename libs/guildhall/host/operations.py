@@ -23,6 +23,7 @@ from guildhall.kernel.v1.structs import Owner, Restored, decode_Record
 from guildhall.log import topics
 from guildhall.log.errors import LogError, LogUnreadable
 from guildhall.log.port import Claim, Log
+from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import operations_service_pb2
 from guildhall.operations.v1 import structs as o
 from guildhall.rpc.errors import Failure
@@ -33,9 +34,6 @@ from guildhall.telemetry import logs, metrics
 OPERATIONS_SERVICE = operations_service_pb2.DESCRIPTOR.services_by_name["OperationsService"]
 
 MAX_LISTED = 1_000
-
-MATCHMAKING = "matchmaking"
-"""What stands in the place of a game's name where partitions are matchmaking's."""
 
 _log = logs.get("operations")
 

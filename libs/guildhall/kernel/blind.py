@@ -7,8 +7,9 @@ A game declares what is secret once, in the types of its hall: fields of type
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain
+from operator import attrgetter
 from types import UnionType
-from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec.structs import astuple
@@ -77,40 +78,44 @@ def blinder(hall: type[msgspec.Struct]) -> Callable[[Any, int | None], Any]:
     return lambda value, viewer: mask(value, knows(viewer))
 
 
-class Glance(msgspec.Struct):
-    """A blind hall whose secret places are blinded when they are first looked at; what is public is the hall's own.
-
-    Most decisions look at few places: docs/decisions/0008. A subclass has the fields of its hall.
-    """
-
-    _MASKERS: ClassVar[dict[str, Masker]]
-
-    def __getattr__(self, name: str) -> Any:
-        mask = self._MASKERS.get(name)
-        if mask is None:
-            raise AttributeError(f"a hall has no field {name!r}")
-        value = mask(getattr(self._truth, name), self._bit)
-        setattr(self, name, value)
-        return value
-
-
 def glancer(hall: type[msgspec.Struct]) -> Callable[[Any, int | None], Any]:
-    """The function whose `glance(hall, viewer)` answers like `blind(hall, viewer)`, field by field."""
+    """The function whose `glance(hall, viewer)` answers like `blind(hall, viewer)`, field by field.
+
+    Secret places are blinded when they are first looked at, what is public is the hall's own: most decisions look at
+    few places (docs/decisions/0008).
+    """
     hints = get_type_hints(hall, include_extras=True)
     secret = {name: mask for name, hint in hints.items() if (mask := _masker(hint)) is not None}
     make = msgspec.defstruct(
-        "Glance", [*hall.__struct_fields__, "_truth", "_bit"], bases=(Glance,), namespace={"_MASKERS": secret}
+        "Glance",
+        # Fields in the hall's order, since they are filled at once. Properties have the names of the secret ones.
+        [*(_unseen(name) if name in secret else name for name in hall.__struct_fields__), "_bit", "_seen"],
+        namespace={name: _blinded(name, mask) for name, mask in secret.items()},
     )
     bits = {viewer: knows(viewer) for viewer in (*range(MAX_SEATS), None)}
-    secrets = tuple(secret)
 
     def glance(value: Any, viewer: int | None) -> Any:
-        seen = make(*astuple(value), value, bits[viewer])
-        for name in secrets:
-            delattr(seen, name)
-        return seen
+        return make(*astuple(value), bits[viewer], {})
 
     return glance
+
+
+def _unseen(name: str) -> str:
+    """The field in which a glance has the truth of a secret place."""
+    return f"_unseen_{name}"
+
+
+def _blinded(name: str, mask: Masker) -> property:
+    """A secret place of a glance."""
+    truth = attrgetter(_unseen(name))
+
+    def look(glance: Any) -> Any:
+        seen = glance._seen
+        if name not in seen:
+            seen[name] = mask(truth(glance), glance._bit)
+        return seen[name]
+
+    return property(look)
 
 
 def places(value: Any, hint: Any) -> Iterator[tuple[str, list[int]]]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from guildhall.kernel import ids
 from guildhall.kernel.frames import Back, Choice, Frame, Together
-from guildhall.kernel.game import MAX_COMMAND_ID, MAX_LISTED, UNDO, Game, Listing, UndoPoint, collect
+from guildhall.kernel.game import MAX_COMMAND_ID, MAX_LISTED, UNDO, Game, Listing, UndoPoint, add_undo, collect
 from guildhall.kernel.luck import SEED_BYTES, Luck, commitment
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.rules import Rules, resolve
@@ -42,7 +44,7 @@ ABANDONED_AFTER = 2
 """So many time-outs in a row of every seat end the game."""
 
 
-class Decided(NamedTuple):
+class Decided(Struct, frozen=True):
     """A new version of a game: what the log keeps, and the events as rules emitted them."""
 
     record: Record
@@ -274,15 +276,14 @@ class _Step:
         """Back to the state before the seat's last command."""
         game = self.game
         self.undone = game.undo[-1]
-        to_version, state, _ = self.undone
         self.standing = None
         if game.timeouts[seat]:
             game.timeouts = _with(game.timeouts, seat, 0)
-        game.restore_state(state)
+        game.restore_state(self.undone.state)
         self.agenda = game.agenda
         self.table.hall = game.hall
         self.table.given = game.given
-        self.table.events.append(Undone(seat, to_version, state))
+        self.table.events.append(Undone(seat, self.undone.version, self.undone.state))
         self.advance()
 
     def time_out(self, seat: int, decision_id: str) -> None:
@@ -370,10 +371,9 @@ class _Step:
 
     def _list(self, frame: Choice, seat: int) -> Listing:
         listing = collect(frame.options(self.rules.glance(self.table.hall, seat), seat))
-        commands, families = listing
-        if not commands and all(family.is_empty() for family in families):
+        if not listing.commands and all(family.is_empty() for family in listing.families):
             raise AssertionError(f"{type(frame).__name__} asks seat {seat} and lists nothing")
-        if len(commands) > MAX_LISTED:
+        if len(listing.commands) > MAX_LISTED:
             raise Overrun(f"{type(frame).__name__} lists more than {MAX_LISTED} commands")
         return listing
 
@@ -392,13 +392,13 @@ class _Step:
             self._leave_open(seats)
             return True
         if frame.FORCED:
-            commands, families = collect(frame.options(public, seat))
-            if len(commands) == 1 and not families:
+            listing = collect(frame.options(public, seat))
+            if len(listing.commands) == 1 and not listing.families:
                 # An option that everybody cannot see would be lost here, or told by asking.
-                assert self._list(frame, seat) == (commands, families), (
+                assert self._list(frame, seat) == listing, (
                     f"{type(frame).__name__} is forced, and seat {seat} has options that not everybody can see"
                 )
-                self._answer(seat, commands[0])
+                self._answer(seat, listing.commands[0])
                 return False
         self.listings[seat] = self._list(frame, seat)
         self._open(seat, frame.kind(public))
@@ -465,9 +465,7 @@ class _Step:
         agenda = rules.encode_agenda(self.agenda, table.given)
         undo = self._undo_after()
         if undo:
-            commands = self.listings[self.open[0].seat].commands
-            if UNDO not in commands:
-                commands.append(UNDO)
+            add_undo(self.listings[self.open[0].seat])
         record = Record(
             game.created.game_id,
             version,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import replace
+
 from guildhall.kernel import ids
 from guildhall.kernel.game import Game, UndoPoint
 from guildhall.kernel.rules import Rules
@@ -152,7 +154,7 @@ def _move_undo(game: Game, record: Record, events: list[Any]) -> None:
     """
     first = events[0] if events else None
     if type(first) is Undone:
-        if not game.undo or game.undo[-1][:2] != (first.to_version, first.state):
+        if not game.undo or (game.undo[-1].version, game.undo[-1].state) != (first.to_version, first.state):
             raise Unfoldable(f"version {record.seq} goes back to a state that was never there")
         game.undo = game.undo[:-1]
     elif record.undo_depth and type(first) not in (Resigned, Paused, Resumed):
@@ -180,7 +182,7 @@ def _evolve(game: Game, record: Record, event: Any) -> None:
         game.paused, game.paused_ms = event.why, record.at_ms
     elif kind is Resumed:
         game.paused, game.paused_ms = "", 0
-        game.undo = tuple(point._replace(deadline_ms=later(point.deadline_ms, event)) for point in game.undo)
+        game.undo = tuple(replace(point, deadline_ms=later(point.deadline_ms, event)) for point in game.undo)
     elif kind is Restored:
         game.restore_state(event.state)
         game.lost = ""

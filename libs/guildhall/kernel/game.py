@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from guildhall.kernel.families import Family
 from guildhall.kernel.frames import Choice, Frame, Together
@@ -30,7 +30,7 @@ MAX_LISTED = 1_000
 MAX_COMMAND_ID = 64
 
 
-class Listing(NamedTuple):
+class Listing(msgspec.Struct, frozen=True):
     """Everything a seat may do: single commands, and families of them."""
 
     commands: list[Any]
@@ -44,7 +44,7 @@ class Listing(NamedTuple):
 NOTHING = Listing([], [])
 
 
-class UndoPoint(NamedTuple):
+class UndoPoint(msgspec.Struct, frozen=True, array_like=True):
     """A version that can be gone back to."""
 
     version: int
@@ -64,7 +64,7 @@ class Snapshot(msgspec.Struct, array_like=True):
     next_draw: int
     accepted: dict[bytes, tuple[int, bytes]]
     hash: bytes
-    undo: list[tuple[int, bytes, int]]
+    undo: list[UndoPoint]
     timeouts: list[int]
     resigned: list[bool]
     ended: tuple[int, list[int], str] | None
@@ -77,7 +77,7 @@ _SNAPSHOT = msgspec.msgpack.Decoder(Snapshot)
 _ENCODER = msgspec.msgpack.Encoder()
 
 
-class Kept(NamedTuple):
+class Kept(msgspec.Struct, frozen=True):
     """What `rollback` puts back: everything beside hall and agenda, and their bytes."""
 
     state: bytes
@@ -207,7 +207,7 @@ class Game:
             self.paused,
             self.paused_ms,
             self.lost,
-        ) = kept
+        ) = astuple(kept)
         self.accepted = {k: v for k, v in self.accepted.items() if v[0] <= self.version}
         self.listings = {}
 
@@ -259,7 +259,7 @@ class Game:
         """The listing of a frame for a seat, with Undo where it is open."""
         listing = collect(frame.options(self.rules.glance(self.hall, seat), seat))
         if self.undo:
-            listing.commands.append(UNDO)
+            add_undo(listing)
         return listing
 
     # --- accepted commands
@@ -354,7 +354,7 @@ def restore(rules: Rules, data: bytes) -> Game:
     game.next_draw = snapshot.next_draw
     game.accepted = snapshot.accepted
     game.hash = snapshot.hash
-    game.undo = tuple(UndoPoint(*point) for point in snapshot.undo)
+    game.undo = tuple(snapshot.undo)
     game.timeouts = tuple(snapshot.timeouts)
     game.resigned = tuple(snapshot.resigned)
     if snapshot.ended is not None:
@@ -369,12 +369,19 @@ def restore(rules: Rules, data: bytes) -> Game:
 def collect(options: Iterable[Any]) -> Listing:
     """Sort a frame's options into commands and families."""
     listed = list(options)
-    if Family not in set(map(type, listed)):
+    if Family not in map(type, listed):
         return Listing(listed, [])
     return Listing(
         [option for option in listed if type(option) is not Family],
         [option for option in listed if type(option) is Family],
     )
+
+
+def add_undo(listing: Listing) -> None:
+    """Undo is the last of the commands, once."""
+    commands = listing.commands
+    if not commands or commands[-1] != UNDO:
+        commands.append(UNDO)
 
 
 def as_decision(decision: OpenDecision) -> Decision:

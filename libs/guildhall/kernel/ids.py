@@ -1,6 +1,7 @@
 """Names and digests that are derived, never chosen."""
 
 from base64 import b32encode
+from functools import lru_cache
 from hashlib import sha256 as _sha256
 from struct import Struct as Packing
 
@@ -28,8 +29,13 @@ def game_id(subject: str, command_id: str) -> str:
 
 def command_digest(subject: str, command_id: str) -> bytes:
     """16 bytes that stand for an accepted command."""
+    return _sha256(_named(subject) + command_id.encode()).digest()[:16]
+
+
+@lru_cache(maxsize=4096)
+def _named(subject: str) -> bytes:
     name = subject.encode()
-    return _sha256(_U64(len(name)) + name + command_id.encode()).digest()[:16]
+    return _U64(len(name)) + name
 
 
 def payload_hash(decision_id: str, command: bytes) -> bytes:

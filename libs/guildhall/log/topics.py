@@ -1,5 +1,8 @@
 """Names of the hall's topics (design section 3)."""
 
+MATCHMAKING = "matchmaking"
+"""What stands in the place of a game's name where the aggregates are matchmaking's pools."""
+
 OWNERS = "guildhall.owners"
 """Compacted, one partition: who holds the newest claim of which partition."""
 

@@ -10,9 +10,6 @@ import msgspec
 
 from guildhall.readmodel.keys import Keys
 
-MATCHMAKING = "matchmaking"
-"""As in the topics' names, and in the place of a game in the keys."""
-
 MIN_GAMES = 10
 """Rated games before a subject stands on the leaderboard."""
 

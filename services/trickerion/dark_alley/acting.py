@@ -109,7 +109,7 @@ def options(hall: Hall, content: Content, seat: int, listed: list[Any], first: b
     place = here(hall)
     if place == Location.DARK_ALLEY and hall.ap:
         listed += location.options(hall, content, seat, hall.ap)
-    elif place == Location.THEATER and hall.ap >= hooks.of(hall).action_ap(hall, content, Action.SET_UP):
+    elif place == Location.THEATER and hall.ap >= hooks.of(hall).action_costs(hall, content)[Action.SET_UP]:
         listed += theater_cards.piles(hall, content, seat)
     if alley.bonus and with_bonus(hall, content, seat):
         listed.append(commands.USE_BONUS)

@@ -42,16 +42,17 @@ def gain_counted_fame(table: HallTable, seat: int, each: str, count: int) -> Non
         money.gain_fame(table, seat, max(0, count - card.fame_less), Cause.SPECIAL)
 
 
-def usual_ap(hall: Hall, content: Content, action: int) -> int:
-    """What an action costs without a special card (TR-D95, TR-D102, TR-D114, TR-D115)."""
-    printed: int = content.action_ap[hall.rulings.revised][action]
-    return in_force(hall, content).action_ap.get(action, printed)
+def usual_costs(hall: Hall, content: Content) -> Sequence[int]:
+    """What each action costs without a special card: action points by Action (TR-D95, TR-D102, TR-D114, TR-D115)."""
+    printed = content.action_ap[hall.rulings.revised]
+    changed = in_force(hall, content).action_ap
+    return [changed.get(action, ap) for action, ap in enumerate(printed)] if changed else printed
 
 
 def bonus_ap(hall: Hall, content: Content) -> int:
     """What the action in the frame of the Character's special card costs with it (TR-AD9)."""
     card = content.assignments[alley_of(hall).bonus]
-    return max(0, usual_ap(hall, content, card.action) - card.save_ap)
+    return max(0, usual_costs(hall, content)[card.action] - card.save_ap)
 
 
 class BonusDone(Frame, tag="bonus_done"):

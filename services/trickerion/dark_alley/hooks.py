@@ -30,7 +30,7 @@ from services.trickerion.dark_alley import (
     workshop_cards,
 )
 from services.trickerion.dark_alley import view as alley_view
-from services.trickerion.dark_alley.cards import armed_card, usual_ap
+from services.trickerion.dark_alley.cards import armed_card, usual_costs
 from services.trickerion.dark_alley.evolve import alley_of
 from services.trickerion.dark_alley.prophecies import in_force
 from services.trickerion.hall import Hall, theater_day
@@ -98,11 +98,13 @@ class DarkAlleyHooks(Hooks):
 
     # --- actions
 
-    def action_ap(self, hall: Hall, content: Content, action: int) -> int:
-        """What an action costs under the active prophecy and with the special card in use; never below 0 (TR-AD9)."""
-        usual = usual_ap(hall, content, action)
+    def action_costs(self, hall: Hall, content: Content) -> Sequence[int]:
+        """Under the active prophecy and with the special card in use; never below 0 (TR-AD9)."""
+        usual = usual_costs(hall, content)
         card = armed_card(hall, content)
-        return max(0, usual - card.save_ap) if card.action == action else usual
+        if not card.save_ap:
+            return usual
+        return [max(0, ap - card.save_ap) if card.action == action else ap for action, ap in enumerate(usual)]
 
     def may_enhance(self, hall: Hall, content: Content, location: int) -> bool:
         if location == Location.THEATER:

@@ -33,13 +33,13 @@ AT_ONCE = 2
 def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
     """What a Character with so many action points can do in the Dark Alley."""
     alley = alley_of(hall)
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     listed: list[Any] = draws(hall, content, ap)
     if not alley.with_prophecies:
         return listed
-    if ap >= cost(hall, content, Action.FORTUNE_TELLING) and (hall.rulings.fortune_unlimited or not alley.told):
+    if ap >= costs[Action.FORTUNE_TELLING] and (hall.rulings.fortune_unlimited or not alley.told):
         listed.append(commands.TELL_FORTUNE)
-    if may_weave(hall, seat) and ap >= cost(hall, content, Action.FATE_WEAVING):
+    if may_weave(hall, seat) and ap >= costs[Action.FATE_WEAVING]:
         listed += [commands.weave_fate(prophecy & FRONT) for prophecy in alley.pending]
     return listed
 
@@ -47,7 +47,7 @@ def options(hall: Hall, content: Content, seat: int, ap: int) -> list[Any]:
 def draw_ap(hall: Hall, content: Content) -> int:
     """What the next draw of this placement costs: Draw First Card, then Draw Further Cards (TR-D16, TR-D17)."""
     action = Action.DRAW_FURTHER_CARDS if alley_of(hall).drew else Action.DRAW_FIRST_CARD
-    return hooks.of(hall).action_ap(hall, content, action)
+    return hooks.of(hall).action_costs(hall, content)[action]
 
 
 def draws(hall: Hall, content: Content, ap: int) -> list[Any]:
@@ -68,15 +68,15 @@ def may_weave(hall: Hall, seat: int) -> bool:
 def act(table: HallTable, seat: int, command: Any) -> Sequence[Frame]:
     """Carry out a listed command."""
     hall, content = table.hall, table.content
-    cost = hooks.of(hall).action_ap
+    costs = hooks.of(hall).action_costs(hall, content)
     match command:
         case DrawCards(deck):
             return draw(table, seat, deck)
         case TellFortune():
-            money.spend_ap(table, cost(hall, content, Action.FORTUNE_TELLING))
+            money.spend_ap(table, costs[Action.FORTUNE_TELLING])
             table.emit(PropheciesTurned(seat))
         case WeaveFate(prophecy):
-            money.spend_ap(table, cost(hall, content, Action.FATE_WEAVING))
+            money.spend_ap(table, costs[Action.FATE_WEAVING])
             prophecies.weave(table, seat, prophecy)
     return ()
 
@@ -147,7 +147,7 @@ def why_not(hall: Hall, content: Content, seat: int, ap: int, command: Any) -> R
         if hall.magicians[seat] != Magician.PRIESTESS_OF_MYSTICISM:
             return Refusal("ANOTHER_MAGICIAN", "Only the Priestess of Mysticism weaves fates.", "TR-D28")
         return Refusal("NO_ACTIVE_PROPHECY", "No prophecy is active that could be discarded.", "TR-AD7")
-    cost = hooks.of(hall).action_ap(hall, content, action)
+    cost = hooks.of(hall).action_costs(hall, content)[action]
     if ap < cost:
         return Refusal("TOO_FEW_ACTION_POINTS", f"That costs {cost} action points; you have {ap}.", rule)
     if isinstance(command, WeaveFate):

@@ -39,7 +39,7 @@ BASIC = 1
 
 def bargain_ap(hall: Hall, content: Content) -> int:
     """What a Bargain costs."""
-    return hooks.of(hall).action_ap(hall, content, Action.BARGAIN)
+    return hooks.of(hall).action_costs(hall, content)[Action.BARGAIN]
 
 
 def most_bargains(hall: Hall, content: Content) -> int:

@@ -64,7 +64,7 @@ def piles(hall: Hall, content: Content, seat: int, most_same: int = 0) -> list[S
 def set_up_pile(table: HallTable, seat: int, command: SetUpPile) -> Sequence[Frame]:
     """Set up two markers as one: one action, links paid once."""
     hooking = hooks.of(table.hall)
-    money.spend_ap(table, hooking.action_ap(table.hall, table.content, Action.SET_UP))
+    money.spend_ap(table, hooking.action_costs(table.hall, table.content)[Action.SET_UP])
     table.emit(PileSetUp(seat, command.trick, command.card, command.slot, command.direction))
     hooking.trick_set_up(table, seat, command.trick)
     return theater.make_links(table, seat, command.card, command.slot)

@@ -88,20 +88,20 @@ _GREEDY = Greedy(RULES.packs.data(RULES.pack_hash))
 
 def perform(game: Game, decision: OpenDecision) -> Any:
     """What the greedy player would do: it performs, so links, yields and cards that leave occur."""
-    commands, families = game.legal(decision.seat)
-    return _GREEDY(game.view(decision.seat), decision.kind, [*commands, *families])
+    listing = game.legal(decision.seat)
+    return _GREEDY(game.view(decision.seat), decision.kind, [*listing.commands, *listing.families])
 
 
 def use_specials(game: Game, decision: OpenDecision) -> Any:
     """Special cards under as many Characters as can be, then half greedy and half random: what the cards do occurs."""
     random = Random(f"{game.version}.{decision.seat}")
-    commands, families = game.legal(decision.seat)
-    plans = [plan for family in families for _ in range(12) if (plan := family.sample(random)) is not None]
+    listing = game.legal(decision.seat)
+    plans = [plan for family in listing.families for _ in range(12) if (plan := family.sample(random)) is not None]
     if plans:
         return max(plans, key=lambda plan: sum(card >= FIRST_SPECIAL for card in plan.cards))
     if random.random() < 0.5:
         return perform(game, decision)
-    return random.choices(commands, [weigh(command) for command in commands])[0]
+    return random.choices(listing.commands, [weigh(command) for command in listing.commands])[0]
 
 
 TRICKERION = Subject(RULES, creation, pieces, max_commands=3_000, weigh=weigh, alike=alike)
