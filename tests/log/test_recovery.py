@@ -1,17 +1,18 @@
 """Starting from checkpoint, snapshots and markers, whatever order compaction and racing writers left them in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from guildhall.log import topics
 from guildhall.log.errors import BadValue, LogUnreadable
 from guildhall.log.fold import Effective, FoldState, Verdict
 from guildhall.log.memory import Faults, MemoryBroker
-from guildhall.log.port import BEGINNING, CLAIM_KEY, Claim, Entry, EventsTopic, Log, Position, ProducerRecord, Record
+from guildhall.log.port import BEGINNING, CLAIM_KEY, Claim, Entry, EventsTopic, Log, Position, ProducerRecord
 from guildhall.log.reader import fold_to_end
 from guildhall.log.recovery import Store, open_store, recover
 from guildhall.log.snapshots import (
@@ -28,6 +29,7 @@ from guildhall.log.snapshots import (
 from guildhall.log.values import encode_claim, encode_entry
 from guildhall.log.writer import Writer
 from guildhall.telemetry.metrics import REGISTRY
+from tests.log.counted import Counted
 from tests.log.virtual_time import run
 
 SCHEMA = "schema"
@@ -128,6 +130,33 @@ async def test_without_anything_everything_is_folded(log: Log) -> None:
     assert reader.restored == {}
 
 
+@pytest.mark.parametrize("name", topics.BESIDE_EVENTS)
+async def test_topics_of_unequal_counts_are_refused(log: Log, name: Callable[[str], str]) -> None:
+    await log.compacted(name("test"), 3)
+    with pytest.raises(LogUnreadable, match=r"has 3 partitions, .*\.events has 2: .* run `guildhall topics apply`"):
+        await open_store(log, "test", 2)
+
+
+async def test_every_key_is_told_that_a_snapshot_is_stored_under(log: Log) -> None:
+    store = await written(log)
+    await put_snapshot(store, "a", 2, 5)
+    await put_snapshot(store, "a", 2, 5, schema="older")
+    await put_snapshot(store, "b", 1, 5, schema="older")
+    await store.snapshots.put(0, snapshot_key("c", SCHEMA), b"\xc1 unreadable")
+    await put_snapshot(store, "gone", 1, 5)
+    await store.snapshots.put(0, snapshot_key("gone", SCHEMA), None)
+    await put_checkpoint(store, 5)
+    told: list[tuple[str, str]] = []
+    reader = Reader()
+    await recover(store, 0, SCHEMA, reader.restore, reader.told, stored=lambda name, key: told.append((name, key)))
+    assert set(told) == {
+        ("a", snapshot_key("a", SCHEMA)),
+        ("a", snapshot_key("a", "older")),
+        ("b", snapshot_key("b", "older")),
+        ("c", snapshot_key("c", SCHEMA)),
+    }
+
+
 async def test_an_empty_partition(log: Log) -> None:
     reader, state = await recovered(await open_store(log, "test", 1))
     assert (reader, state) == (Reader(), FoldState())
@@ -226,6 +255,31 @@ async def test_a_game_that_leaves_the_checkpoint_during_a_start_is_known_by_its_
         await store.markers.put(0, "b", None)
 
 
+async def test_a_game_that_leaves_the_checkpoint_during_a_start_needs_its_snapshot_no_more() -> None:
+    """It is deleted then; a start that has read the checkpoint before must not fold it from the beginning."""
+    faults = Between()
+    broker = MemoryBroker()
+    store = await written(broker.log())
+    reading = await open_store(broker.log(faults), "test", 1)
+
+    async def finish() -> None:
+        await store.markers.put(0, "b", encode(Marker(2, 6, b"kept")))
+        await put_checkpoint(store, 9, without=("b",))
+        await store.snapshots.put(0, snapshot_key("b", SCHEMA), None)
+
+    for request in range(4):
+        await store.markers.put(0, "b", None)
+        await put_snapshot(store, "a", 3, 8)
+        await put_snapshot(store, "b", 2, 8)
+        await put_checkpoint(store, 8)
+        faults.requests, faults.when, faults.what = 0, request, finish
+        events = Counted(reading.events)
+        _, state = await recovered(replace(reading, events=cast(EventsTopic, events)))
+        assert state.seqs == SEQS_BEFORE[-1], request
+        assert min(events.read_from) >= 8, request
+        assert faults.requests > request
+
+
 class Between(Faults):
     """Has something happen just before one of a reader's requests."""
 
@@ -274,21 +328,6 @@ async def test_a_checkpoint_that_says_wrongly_where_a_game_begins_is_refused(log
     await put_checkpoint(store, 5, begins={"b": Position(3, 0)})
     with pytest.raises(LogUnreadable, match="folded before"):
         await recovered(store)
-
-
-class Counted:
-    """Events of which is noted where they are read from."""
-
-    def __init__(self, topic: EventsTopic) -> None:
-        self._topic = topic
-        self.read_from: list[int] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._topic, name)
-
-    async def read(self, partition: int, offset: int, limit: int) -> Sequence[Record]:
-        self.read_from.append(offset)
-        return await self._topic.read(partition, offset, limit)
 
 
 async def test_an_unreadable_marker_means_folding_everything(log: Log) -> None:

@@ -45,7 +45,7 @@ async def test_a_game_that_nobody_plays_is_abandoned(tmp_path: Path) -> None:
 
 async def test_a_game_without_clock_waits(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, table(running) as game:
-        assert clock.next_deadline(open_game(running, game), 0) is None
+        assert clock.first_deadline(open_game(running, game)) is None
         assert (await game.clients[0].view(game.game_id)).game.waiting_for[0].deadline_ms == 0
 
 
@@ -55,10 +55,11 @@ async def test_deadlines_after_a_take_over(tmp_path: Path) -> None:
         for allowance, grace in ((1_000, 1_000), (59_000, 59_000), (3_600_000, 60_000)):
             async with table(running, clock=Clock(allowance)) as game:
                 played = open_game(running, game)
-                deadline = played.open[0].deadline_ms
-                late = deadline + 10_000
-                assert clock.next_deadline(played, late) == (late + grace, "1.0")
-                assert clock.next_deadline(played, 0) == (deadline, "1.0")
+                first = clock.first_deadline(played)
+                assert first == (played.open[0].deadline_ms, "1.0", allowance)
+                late = first.at_ms + 10_000
+                assert clock.due_ms(first, late) == late + grace
+                assert clock.due_ms(first, 0) == first.at_ms
 
 
 async def test_deadlines_go_on_over_a_restart(tmp_path: Path) -> None:

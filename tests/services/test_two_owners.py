@@ -2,51 +2,32 @@
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+
+import pytest
 
 from guildhall.host.game_host import GameHost
-from guildhall.host.history import History
 from guildhall.host.hosted_game import Attempt
 from guildhall.host.operations import game_status
 from guildhall.host.owners import Owners
-from guildhall.host.partition import Partition, Upkeep
-from guildhall.kernel.decide import Creation, Decided, create, created_event, decide
+from guildhall.host.partition import Upkeep
+from guildhall.kernel.decide import Decided, decide
 from guildhall.kernel.game import Game
 from guildhall.kernel.packs import Packs
 from guildhall.log import topics
 from guildhall.log.fold import FoldState
 from guildhall.log.memory import Faults, MemoryBroker
 from guildhall.log.port import AppendOutcome, Claim, Doubt, ProducerRecord
-from guildhall.log.recovery import open_store
 from guildhall.log.writer import Writer
-from tests.kernel.stage import SEED
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
 from tests.kernel.tiny.build import structs as t
 from tests.kernel.tiny.game import RULES, parse
 from tests.log.late_reports import LateReports
 from tests.services.hall import SEATS
-
-GAME_ID = "thegame"
-
-T = TypeVar("T")
-
-
-async def owner(broker: MemoryBroker, instance: str, faults: Faults | None = None) -> Partition:
-    """A partition that is folded and claimed."""
-    store = await open_store(broker.log(faults), "tiny", 1)
-    me = Claim(instance, f"{instance}:1")
-    partition = Partition(RULES, store, 0, me, History(RULES, store.events), Upkeep(), lambda *_: None)
-    await partition.fold()
-    await partition.writer.claim()
-    return partition
-
-
-def creating(game: Game | None) -> tuple[Game, Decided] | int:
-    if game is not None:
-        return 1
-    created = created_event(RULES, Creation(SEATS), GAME_ID, SEED)
-    return create(RULES, created, subject=SEATS[0], command_id="create", payload_hash=bytes(32), at_ms=1)
+from tests.services.owners import GAME_ID, abort, creating, owner, tiny_store
 
 
 def bid(seat: int, at_ms: int) -> Attempt:
@@ -63,7 +44,7 @@ async def test_what_the_next_owner_added_to_a_record_in_doubt() -> None:
     broker, faults = MemoryBroker(), LateReports()
     first = await owner(broker, "first", faults)
     hosted = first.slot(GAME_ID)
-    assert await hosted.act(creating) == 1
+    assert await hosted.act(creating()) == 1
     faults.held = True
     asked = asyncio.create_task(hosted.act(bid(0, 2)))
     await faults.written.wait()
@@ -106,7 +87,7 @@ async def test_the_next_owner_wrote_the_very_same_record() -> None:
     broker, faults = MemoryBroker(), NotSent()
     first = await owner(broker, "first", faults)
     hosted = first.slot(GAME_ID)
-    assert await hosted.act(creating) == 1
+    assert await hosted.act(creating()) == 1
     faults.held = True
     asked = asyncio.create_task(hosted.act(bid(0, 2)))
     await faults.written.wait()
@@ -132,7 +113,7 @@ async def test_a_place_where_no_game_came_to_be_is_forgotten_alone() -> None:
     partition.drop_empty(empty)
     assert GAME_ID not in partition.hosted
     hosted = partition.slot(GAME_ID)
-    assert await hosted.act(creating) == 1
+    assert await hosted.act(creating()) == 1
     partition.drop_empty(empty)
     assert partition.hosted[GAME_ID] is hosted
     await partition.finish(1.0)
@@ -162,11 +143,7 @@ async def test_a_time_out_in_doubt_leaves_time_after_the_new_claim() -> None:
     first = await owner(MemoryBroker(), "first", faults)
     hosted = first.slot(GAME_ID)
 
-    def with_clock(game: Game | None) -> tuple[Game, Decided]:
-        created = created_event(RULES, Creation(SEATS, decision_ms=60_000), GAME_ID, SEED)
-        return create(RULES, created, subject=SEATS[0], command_id="create", payload_hash=bytes(32), at_ms=1)
-
-    assert await hosted.act(with_clock) == 1
+    assert await hosted.act(creating(decision_ms=60_000)) == 1
     await hosted.read()
     faults.lost, first.claimed_ms = True, 0
     first.changed(hosted)
@@ -207,3 +184,49 @@ async def test_a_newer_hall_s_pack_is_known_before_its_games_are_served() -> Non
     assert pack_hash in known
     await other.close()
     await host.holdings.stop(1.0, 0.0)
+
+
+class NoAnswers(Faults):
+    """While `held`, requests wait."""
+
+    def __init__(self) -> None:
+        self.held = False
+        self.let_go = asyncio.Event()
+
+    async def request(self, topic: str, partition: int) -> None:
+        if self.held:
+            await self.let_go.wait()
+
+
+async def test_a_quarantine_is_told_only_when_confirmed() -> None:
+    """Another owner may have mended the game, before this one has read that."""
+    broker, faults = MemoryBroker(), NoAnswers()
+    store = await tiny_store(broker)
+    log, me = broker.log(faults), Claim("first", "first:1")
+    host = GameHost(RULES, log, me, Owners(await log.compacted(topics.OWNERS, 1), me), Upkeep())
+    await host.open()
+    host.holdings.assign([0])
+    await host.holdings.claimed()
+    [first] = host.partitions
+    assert await first.slot(GAME_ID).act(creating()) == 1
+    await store.events.append(0, [ProducerRecord(GAME_ID, b"junk")])
+    caller = Caller(SEATS[0], frozenset({"play"}), time.time() + 600)
+    await first.writer.confirm()
+    with pytest.raises(Failure, match="damaged") as told:
+        await host.visible(GAME_ID, caller)
+    assert told.value.reason == "GAME_QUARANTINED"
+
+    faults.held = True
+    second = await owner(broker, "second")
+    assert await second.slot(GAME_ID).act(abort, repair=True) == 2
+    asked = asyncio.create_task(host.visible(GAME_ID, caller))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert first.hosted[GAME_ID].quarantined, "it has not read on"
+    faults.held = False
+    faults.let_go.set()
+    with pytest.raises(Failure) as told:
+        await asked
+    assert told.value.reason == "NOT_OWNER"
+    await host.holdings.stop(1.0, 0.0)
+    await second.finish(1.0)

@@ -2,6 +2,7 @@
 
 import random
 import time
+from typing import NamedTuple
 
 from guildhall.kernel.decide import Decided, time_out
 from guildhall.kernel.game import Game
@@ -23,19 +24,32 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def next_deadline(game: Game, claimed_ms: int) -> tuple[int, str] | None:
-    """When (Unix ms) which waited-for decision times out first; None where none does.
+class Deadline(NamedTuple):
+    """When (Unix ms) which decision times out, and how long whoever decides may take (ms)."""
 
-    `claimed_ms` is when the newest claim was made.
-    """
+    at_ms: int
+    decision: str
+    allowance_ms: int
+
+
+def first_deadline(game: Game) -> Deadline | None:
+    """Of the waited-for decisions; None where none times out."""
     clock = game.created.clock
     if clock is None or game.ended is not None or game.paused:
         return None
-    earliest = claimed_ms + min(GRACE_MS, clock.decision_ms)
     return min(
-        ((max(d.deadline_ms, earliest), decision_id(d.version, d.seat)) for d in game.waiting() if d.deadline_ms),
+        (
+            Deadline(d.deadline_ms, decision_id(d.version, d.seat), clock.decision_ms)
+            for d in game.waiting()
+            if d.deadline_ms
+        ),
         default=None,
     )
+
+
+def due_ms(deadline: Deadline, claimed_ms: int) -> int:
+    """When (Unix ms) the deadline counts, under a claim that was made at `claimed_ms`."""
+    return max(deadline.at_ms, claimed_ms + min(GRACE_MS, deadline.allowance_ms))
 
 
 def retry_seconds(failures: int) -> float:

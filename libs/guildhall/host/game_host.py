@@ -16,7 +16,6 @@ from guildhall.host.partition import Partition, Upkeep
 from guildhall.kernel.game import Game
 from guildhall.kernel.rules import Rules
 from guildhall.log import topics
-from guildhall.log.errors import LogError
 from guildhall.log.port import Claim, Log, partition_of
 from guildhall.log.recovery import Store, open_store
 from guildhall.rpc.identity import Caller
@@ -126,12 +125,14 @@ class GameHost:
         """
         partition = self.partition(game_id)
         hosted = await partition.find(game_id)
-        if hosted is None or hosted.game is None:
-            await self._confirm(partition)
-            hosted = partition.hosted.get(game_id)
-            if hosted is not None:
+        if hosted is None or hosted.quarantined or hosted.game is None:
+            # Another owner may have made the game, or mended it.
+            await partition.confirm()
+            hosted = await partition.find(game_id)
+            if hosted is None:
+                raise not_found()
+            if hosted.game is None:
                 hosted.check()
-            if hosted is None or hosted.game is None:
                 raise not_found()
         game = hosted.game
         assert game is not None
@@ -139,16 +140,10 @@ class GameHost:
         if seat is not None:
             caller.require("play")
         elif not game.created.spectators or "spectate" not in caller.scopes:
-            await self._confirm(partition)
+            await partition.confirm()
             raise not_found()
         hosted.check()
         return Visible(hosted, partition, seat)
-
-    async def _confirm(self, partition: Partition) -> None:
-        try:
-            await partition.writer.confirm()
-        except LogError as error:
-            raise partition.failed(error) from error
 
 
 def acknowledged(hosted: HostedGame, game: Game | None) -> Game:

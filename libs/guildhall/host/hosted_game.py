@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeAlias
 
-from guildhall.host import snapshots
+from guildhall.host import clock, snapshots
+from guildhall.host.clock import Deadline
 from guildhall.host.failures import outcome_unknown, quarantined, refused
 from guildhall.kernel.decide import Decided
 from guildhall.kernel.fold import Unfoldable, follow
@@ -96,6 +97,7 @@ class HostedGame:
 
     __slots__ = (
         "_acting",
+        "_deadline",
         "_game",
         "_in_flight",
         "_parked",
@@ -139,6 +141,7 @@ class HostedGame:
         self.timer: asyncio.TimerHandle | None = None
         self._game: Game | None = None
         self._parked: bytes | None = None
+        self._deadline: Deadline | None = None
         self._turn = asyncio.Lock()
         self._waiting = 0
         self._acting = 0
@@ -163,6 +166,13 @@ class HostedGame:
     def parked(self) -> bool:
         """Whether the game is kept as bytes; its stored snapshot is then its newest version."""
         return self._parked is not None
+
+    @property
+    def deadline(self) -> Deadline | None:
+        """The first of the decisions that the game waits for; None where none times out. A parked game stays parked."""
+        if self._parked is not None:
+            return self._deadline
+        return clock.first_deadline(self._game) if self._game is not None else None
 
     @property
     def settled(self) -> bool:
@@ -218,6 +228,7 @@ class HostedGame:
     def park(self) -> None:
         """Keep the game as bytes until somebody asks for it; only when settled and at rest."""
         if self._game is not None:
+            self._deadline = clock.first_deadline(self._game)
             self._parked = snapshots.keep(self.owner.schema, self._game, array("q"))
             self._game = None
 

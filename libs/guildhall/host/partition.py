@@ -9,7 +9,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -42,6 +42,8 @@ STORED_AT_ONCE = 8
 """Snapshots in one group commit; making one takes about a millisecond, in which nobody is answered."""
 
 _log = logs.get("host")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ class Partition:
         self._tasks: set[asyncio.Task[None]] = set()
         self._streams: set[Stream] = set()
         self._stored: Checkpoint | None = None
+        self._snapshots: dict[str, str] = {}
+        """The game of every key under which a snapshot may be stored, also one of another schema."""
         self._claimed_first = asyncio.Event()
         self._folded = 0
 
@@ -115,7 +119,9 @@ class Partition:
     async def fold(self) -> None:
         """Fold what is there; then the writer may claim. Raises `LogUnavailable`, `LogUnreadable`."""
         try:
-            state = await recover(self.store, self.number, self.schema, self._restore, self._told)
+            state = await recover(
+                self.store, self.number, self.schema, self._restore, self._told, stored=self._found_snapshot
+            )
         except OutOfOrder as error:
             raise LogUnreadable(
                 f"{self.rules.game}, partition {self.number}", f"records are missing: {error}"
@@ -205,6 +211,7 @@ class Partition:
             raise self.failed(error) from error
         except Unfoldable as error:
             _log.error("game unreadable", game=self.rules.game, game_id=game_id, why=str(error))
+            await self.confirm()
             raise quarantined() from error
         hosted = HostedGame(self, game_id)
         hosted.adopt(game, offsets)
@@ -222,6 +229,16 @@ class Partition:
         return offsets
 
     # --- the log
+
+    async def confirm(self) -> None:
+        """Returns when everything that was in the log before this call is folded. Raises Failure."""
+        try:
+            await self.writer.confirm()
+        except LogError as error:
+            raise self.failed(error) from error
+
+    def _found_snapshot(self, game_id: str, key: str) -> None:
+        self._snapshots[key] = game_id
 
     def _restore(self, game_id: str, snapshot: Snapshot) -> None:
         """Begin with a stored state. Raises `BadValue` where it cannot be read."""
@@ -321,13 +338,11 @@ class Partition:
             hosted.timer = None
         if hosted.broken or hosted.damaged or not self.writer.serving:
             return
-        game = hosted.game
-        due = clock.next_deadline(game, self.claimed_ms) if game is not None else None
-        if due is not None:
-            deadline, decision = due
-            seconds = max(pause, (deadline - clock.now_ms()) / 1000)
+        deadline = hosted.deadline
+        if deadline is not None:
+            seconds = max(pause, (clock.due_ms(deadline, self.claimed_ms) - clock.now_ms()) / 1000)
             loop = asyncio.get_running_loop()
-            hosted.timer = loop.call_later(seconds, self._ring, hosted, decision)
+            hosted.timer = loop.call_later(seconds, self._ring, hosted, deadline.decision)
 
     def _ring(self, hosted: HostedGame, decision: str) -> None:
         hosted.timer = None
@@ -336,8 +351,9 @@ class Partition:
     async def _time_out(self, hosted: HostedGame, decision: str) -> None:
         def attempt(game: Game | None) -> Decided:
             assert game is not None
-            due = clock.next_deadline(game, self.claimed_ms)
-            if due is not None and due[0] > clock.now_ms():  # a newer claim, or a pause, came first
+            deadline = clock.first_deadline(game)
+            # A newer claim, or a pause, came first.
+            if deadline is not None and clock.due_ms(deadline, self.claimed_ms) > clock.now_ms():
                 raise Refusal("STALE_DECISION", "Its deadline is later now.")
             return clock.play_default(game, decision)
 
@@ -394,6 +410,25 @@ class Partition:
         if checkpoint != self._stored:
             await self.store.checkpoints.put(self.number, checkpoint_key(self.number), encode(checkpoint))
             self._stored = checkpoint
+        await self._drop_snapshots(checkpoint)
+
+    async def _drop_snapshots(self, stored: Checkpoint) -> None:
+        """Delete every snapshot, of whatever schema, of the games that are finished by the stored checkpoint: a start
+        from one that lists a game would, without its snapshot, read the partition from its beginning.
+
+        Live games keep theirs of other schemas: an older process may have to start from them yet.
+        """
+        needless = [
+            key
+            for key, game_id in self._snapshots.items()
+            if game_id not in stored.seqs and self.writer.last_seq(game_id)
+        ]
+        for some in batched(needless, STORED_AT_ONCE):
+            await asyncio.gather(*(self._drop_snapshot(key) for key in some))
+
+    async def _drop_snapshot(self, key: str) -> None:
+        await self.store.snapshots.put(self.number, key, None)
+        self._snapshots.pop(key, None)
 
     def _storable(self, hosted: HostedGame) -> Game | None:
         """The game, if it stands at an acknowledged state; a game whose turn is taken is stored next time, and the
@@ -410,7 +445,9 @@ class Partition:
         version = game.version
         state = snapshots.keep(self.schema, game, hosted.offsets)
         value = encode(Snapshot(version, self.writer.position, state))
-        await self.store.snapshots.put(self.number, snapshot_key(hosted.game_id, self.schema), value)
+        key = snapshot_key(hosted.game_id, self.schema)
+        self._snapshots[key] = hosted.game_id  # also where it is never known whether it was stored
+        await self.store.snapshots.put(self.number, key, value)
         hosted.kept_version = version
         hosted.began = None
 
@@ -426,16 +463,15 @@ class Partition:
             hosted.park()
 
     async def _mark(self, hosted: HostedGame, game: Game) -> None:
-        """Write the marker of a finished game once, then forget the game and its snapshot."""
+        """Write the marker of a finished game once, then forget the game."""
         if await self.store.markers.get(self.number, hosted.game_id) is None:
             kept = snapshots.keep(self.schema, game, hosted.offsets)
             marker = Marker(game.version, hosted.offsets[-1], kept)
             await self.store.markers.put(self.number, hosted.game_id, encode(marker))
         if hosted.at_rest:
             self.hosted.pop(hosted.game_id, None)
-            await self.store.snapshots.put(self.number, snapshot_key(hosted.game_id, self.schema), None)
 
 
-def batched(games: Sequence[HostedGame], size: int) -> Iterator[Sequence[HostedGame]]:
-    """The games, so many at a time."""
-    return (games[first : first + size] for first in range(0, len(games), size))
+def batched(things: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """The things, so many at a time."""
+    return (things[first : first + size] for first in range(0, len(things), size))

@@ -98,11 +98,8 @@ def hall_topics(games: Iterable[str], partitions: int = DEFAULT_PARTITIONS) -> l
     found = [compacted_topic(name, 1) for name in (topics.OWNERS, topics.PACKS, topics.OPERATIONS)]
     for game in games:
         found.append(events_topic(topics.events(game), partitions))
-        found += [compacted_topic(name(game), partitions) for name in _BESIDE_EVENTS]
+        found += [compacted_topic(name(game), partitions) for name in topics.BESIDE_EVENTS]
     return found
-
-
-_BESIDE_EVENTS = (topics.snapshots, topics.checkpoints, topics.markers)
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -190,7 +187,7 @@ class Provisioning:
             else:
                 problems += self._problems(topic, found)
                 counts[topic.name] = found.partitions
-        return problems + _not_alike(counts)
+        return problems + topics.not_alike(counts)
 
     async def _check_brokers(self) -> None:
         """Only where a topic is to be made: a broker that is down counts as none, and is no reason to stop serving."""
@@ -315,28 +312,6 @@ def _holds(topic: Topic, found: _Found, name: str, value: str) -> bool:
     if current is not None and (name in topic.at_least or name == "min.insync.replicas"):
         return int(current) >= int(value)
     return current == value
-
-
-def _not_alike(counts: dict[str, int]) -> list[str]:
-    """A game's topics must have equal counts of partitions, since an aggregate has one number in all of them."""
-    problems = []
-    for events, count in counts.items():
-        game, _, kind = events.removeprefix("guildhall.").rpartition(".")
-        if kind != "events":
-            continue
-        problems += [
-            f"{name(game)} has {counts[name(game)]} partitions, {events} has {count}: with no process running, delete "
-            f"{_deletable(name(game), topics.checkpoints(game))}, which can be made again from the events, and run "
-            "`guildhall topics apply`."
-            for name in _BESIDE_EVENTS
-            if counts.get(name(game), count) != count
-        ]
-    return problems
-
-
-def _deletable(name: str, checkpoints: str) -> str:
-    """What can be deleted together: a checkpoint counts on the snapshots and the markers that were there before it."""
-    return name if name == checkpoints else f"{name} and {checkpoints}"
 
 
 def _code(error: LogUnavailable) -> int | None:

@@ -48,14 +48,15 @@ class Store:
 
 
 async def open_store(log: Log, game: str, partitions: int = DEFAULT_PARTITIONS) -> Store:
-    """The game's topics, made with this many partitions if they don't exist. Raises as `Log.events` does."""
+    """The game's topics, made with this many partitions if they don't exist. Raises as `Log.events` does, and
+    `LogUnreadable` where they have not equally many.
+    """
     events = await log.events(topics.events(game), partitions)
-    return Store(
-        events,
-        await log.compacted(topics.snapshots(game), events.partitions),
-        await log.compacted(topics.checkpoints(game), events.partitions),
-        await log.compacted(topics.markers(game), events.partitions),
-    )
+    beside = [await log.compacted(name(game), events.partitions) for name in topics.BESIDE_EVENTS]
+    counts = {events.name: events.partitions} | {topic.name: topic.partitions for topic in beside}
+    if problems := topics.not_alike(counts):
+        raise LogUnreadable(events.name, " ".join(problems))
+    return Store(events, *beside)
 
 
 async def recover(
@@ -64,7 +65,8 @@ async def recover(
     schema: str,
     restore: Callable[[str, Snapshot], None],
     listener: Callable[[Verdict], None],
-    beside: Callable[[Record], None] = lambda record: None,
+    beside: Callable[[Record], None] | None = None,
+    stored: Callable[[str, str], None] = lambda aggregate_id, key: None,
 ) -> FoldState:
     """Brings a reader to the partition's end; returns where the fold stands, for a `Writer` or for reading on.
 
@@ -72,14 +74,14 @@ async def recover(
     the events are folded as if there were none. `listener` is told every effective record after that (or after nothing,
     where there is no snapshot), each aggregate's in order of seq, and beyond the checkpoint every other verdict too.
     `beside` is told, before any of that, every record among the snapshots that is not of `schema`: all are read at
-    once, so whatever was put before a snapshot is there with it, or something newer.
+    once, so whatever was put before a snapshot is there with it, or something newer. `stored(aggregate_id, key)` is
+    told every key among them. Both may be told again of the same, where something else is stored meanwhile.
     States of finished aggregates below the checkpoint are not told: what remains of them is their marker.
 
     Raises `LogUnavailable`; `LogUnreadable` if the events don't go with what was kept beside them, so some are lost.
     """
     # The events' end last: whatever all these tell of must then be within it.
-    start, finished = await _start(store, partition)
-    snapshots = await _snapshots(store, partition, schema, beside)
+    start, finished, snapshots = await _stored(store, partition, schema, beside, stored)
     end = await store.events.end_offset(partition)
     for known in (start.position, *(snapshot.position for snapshot in snapshots.values())):
         if known.next_offset > end:
@@ -140,6 +142,27 @@ def unreadable(topic: CompactedTopic, partition: int, key: str, error: BadValue)
     _log.error(
         "stored state unreadable; its events are folded", topic=topic.name, partition=partition, key=key, why=str(error)
     )
+
+
+async def _stored(
+    store: Store,
+    partition: int,
+    schema: str,
+    beside: Callable[[Record], None] | None,
+    stored: Callable[[str, str], None],
+) -> tuple[Checkpoint, dict[str, int], dict[str, Snapshot]]:
+    """The start, and the snapshots that it needs.
+
+    Snapshots of what a newer checkpoint lists no more are deleted after it was put. So where one is missing, the
+    checkpoint may be newer by now, and does without.
+    """
+    while True:
+        start, finished = await _start(store, partition)
+        snapshots = await _snapshots(store, partition, schema, beside, stored)
+        if all(aggregate_id in snapshots or aggregate_id in start.begins for aggregate_id in start.seqs):
+            return start, finished, snapshots
+        if await _checkpoint(store, partition) == start:
+            return start, finished, snapshots
 
 
 async def _start(store: Store, partition: int) -> tuple[Checkpoint, dict[str, int]]:
@@ -242,19 +265,33 @@ async def _checkpoint(store: Store, partition: int) -> Checkpoint | None:
 
 
 async def _snapshots(
-    store: Store, partition: int, schema: str, beside: Callable[[Record], None]
+    store: Store,
+    partition: int,
+    schema: str,
+    beside: Callable[[Record], None] | None,
+    stored: Callable[[str, str], None],
 ) -> dict[str, Snapshot]:
     """Those of this schema that can be read; the others' aggregates are folded from their events."""
+
+    def take(record: Record) -> tuple[str, Snapshot | BadValue | Record | None]:
+        if record.key.rpartition("/")[2] != schema:
+            return record.key, record if beside is not None else None
+        try:
+            return record.key, decode_snapshot(record.value)
+        except BadValue as error:
+            return record.key, error
+
     found = {}
-    for record in await store.snapshots.scan(partition):
-        aggregate_id, _, its_schema = record.key.rpartition("/")
-        if its_schema != schema:
-            beside(record)
-        else:
-            try:
-                found[aggregate_id] = decode_snapshot(record.value)
-            except BadValue as error:
-                unreadable(store.snapshots, partition, record.key, error)
+    for key, taken in await store.snapshots.scan_as(partition, take):
+        aggregate_id = key.rpartition("/")[0]
+        stored(aggregate_id, key)
+        match taken:
+            case Snapshot():
+                found[aggregate_id] = taken
+            case BadValue():
+                unreadable(store.snapshots, partition, key, taken)
+            case Record() if beside is not None:
+                beside(taken)
     return found
 
 

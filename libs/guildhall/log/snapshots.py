@@ -27,7 +27,7 @@ class Checkpoint(msgspec.Struct, frozen=True, array_like=True):
 
     `finished`: how many more there are, each with a marker. `begins`: the position of the first record of those live
     ones that no snapshot is stored of, so that a start need not look for it. Written after the snapshots that it needs
-    are acknowledged; stored under the partition's number.
+    are acknowledged; those that it no longer needs are deleted after it is. Stored under the partition's number.
     """
 
     position: Position

@@ -214,6 +214,7 @@ class OwnGames(Process):
         self.games: dict[str, Game] = {}
         self.folds = dict.fromkeys(GAMES, 0)
         self.kept = dict.fromkeys(GAMES, 0)
+        self.needless: set[str] = set()
         self.turns: dict[str, asyncio.Lock] = {name: asyncio.Lock() for name in GAMES}
         super().__init__(world, instance, assigned)
 
@@ -315,7 +316,11 @@ class OwnGames(Process):
                 if game.ended and self.kept[name] == game.version:
                     await self.finish(name, game)
             begins = {name: game.began for name, game in self.games.items() if not self.kept[name] and game.began}
-            await self.store_checkpoint(self.writer.checkpoint(self.games, begins))
+            checkpoint = self.writer.checkpoint(self.games, begins)
+            await self.store_checkpoint(checkpoint)
+            for name in sorted(self.needless - checkpoint.seqs.keys()):
+                await self.put(self.store.snapshots, snapshot_key(name, OWN.schema), None)
+                self.needless.discard(name)
             self.world.meet("checkpoint", f"{self.instance} {self.writer.position}")
         except LogUnavailable:
             pass
@@ -325,13 +330,15 @@ class OwnGames(Process):
         await self.put(self.store.checkpoints, checkpoint_key(0), encode(checkpoint))
 
     async def finish(self, name: str, game: Game) -> None:
-        """Has a finished game's marker acknowledged, then forgets the game and its snapshot."""
+        """Has a finished game's marker acknowledged, then forgets the game; its snapshot stays until a checkpoint
+        without the game is acknowledged.
+        """
         assert self.store is not None and self.writer is not None
         if await self.store.markers.get(0, name) is None:
             await self.put_marker(name, Marker(game.version, game.offset, pack(game)))
         self.games.pop(name, None)
+        self.needless.add(name)
         self.world.meet("finished", f"{self.instance} {name}")
-        await self.put(self.store.snapshots, snapshot_key(name, OWN.schema), None)
 
     async def put_marker(self, name: str, marker: Marker) -> None:
         assert self.store is not None
