@@ -479,7 +479,7 @@ async def test_owners_of_other_games_and_partitions_that_nobody_serves_are_liste
     opened = open_sqlite(tmp_path / LOG_FILE)
     await (await opened.compacted(topics.OWNERS, 1)).put(0, "chess/3", encode_Owner(other))
     await opened.close()
-    async with hall(tmp_path, one_of_several=True) as running, operator(running) as olga:
+    async with hall(tmp_path, one_of_several=True, beside=None) as running, operator(running) as olga:
         owners = ()
         while sum(owner.here for owner in owners) < 11:
             owners = (await olga.call("ListOwners")).owners
