@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from guildhall.host.operations import PoolOrder
+from guildhall.log.port import NO_CLAIM
 from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import structs as o
 from guildhall.telemetry import metrics
@@ -35,11 +36,10 @@ class OperatedPools:
     def owners(self) -> list[o.PartitionOwner]:
         """As `host.operations.Pools`."""
         known = {owner.partition for owner in self._host.holdings.owners()}
-        return [
-            _owner(partition)
-            for partition in self._host.holdings.partitions
-            if partition.serving or partition.number not in known
-        ]
+        folded = {partition.number: partition for partition in self._host.holdings.partitions}
+        served = [_owner(partition) for partition in folded.values() if partition.serving]
+        told = known | {owner.partition for owner in served}
+        return served + [_unserved(n, folded.get(n)) for n in range(self._host.partitions) if n not in told]
 
     def statuses(self) -> list[o.PoolStatus]:
         """The pools that are served here, by game."""
@@ -62,16 +62,30 @@ class OperatedPools:
 
 
 def _owner(partition: PoolPartition) -> o.PartitionOwner:
+    """Of one that is served here."""
     writer, pools = partition.writer, partition.pools.values()
     owner = writer.owner
+    assert owner is not None, "whoever serves has claimed"
     return o.PartitionOwner(
         game=MATCHMAKING,
         partition=partition.number,
         claim=writer.position.newest_claim,
+        instance=owner.instance,
+        address=owner.address,
+        here=True,
+        next_offset=writer.position.next_offset,
+        games=len(pools),
+        quarantined=sum(bool(pool.damaged) for pool in pools),
+    )
+
+
+def _unserved(number: int, partition: PoolPartition | None) -> o.PartitionOwner:
+    """Of one of which nobody has told who serves it; `partition`, if it is folded here."""
+    owner = partition.writer.owner if partition is not None else None
+    return o.PartitionOwner(
+        game=MATCHMAKING,
+        partition=number,
+        claim=partition.writer.position.newest_claim if partition is not None else NO_CLAIM,
         instance=owner.instance if owner else "",
         address=owner.address if owner else "",
-        here=partition.serving,
-        next_offset=writer.position.next_offset if partition.serving else 0,
-        games=len(pools) if partition.serving else 0,
-        quarantined=sum(bool(pool.damaged) for pool in pools) if partition.serving else 0,
     )

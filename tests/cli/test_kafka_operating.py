@@ -24,6 +24,7 @@ from guildhall.cli.client import Client
 from guildhall.cli.main import command_line
 from guildhall.cli.tokens import dev_token
 from guildhall.kernel.v1.structs import CommandRef, Record, encode_Record
+from guildhall.log.kafka import open_kafka
 from guildhall.log.kafka_home import CLUSTER_KEY, FILE
 from guildhall.log.port import CLAIM_KEY, Entry, partition_of
 from guildhall.log.values import encode_entry
@@ -132,19 +133,19 @@ def refused(*words: str) -> str:
 
 
 @contextlib.contextmanager
-def rules(place: Place, data: Path, *more: str) -> Iterator[RunningHall]:
-    """A process of Arcane Alley on this broker."""
-    words = ("rules", "--game", "arcane-alley", "--port", "0", *place.there, *more)
+def rules(place: Place, data: Path, *more: str, game: str = "arcane-alley") -> Iterator[RunningHall]:
+    """A process of a game on this broker."""
+    words = ("rules", "--game", game, "--port", "0", *place.there, *more)
     with serving(data, *words) as running:
         yield running
 
 
-def begun(hall: RunningHall, players: int = 2) -> str:
+def begun(hall: RunningHall, players: int = 2, game: str = "arcane_alley") -> str:
     """The id of a game in which nobody has done anything yet."""
 
     async def create() -> str:
         token = dev_token(hall.data, "Zoe", ["play", "seat"])
-        async with Client("arcane_alley", hall.server, token, patience=60.0) as client:
+        async with Client(game, hall.server, token, patience=60.0) as client:
             return await client.create(subjects=("Zoe", "Yan", "Xu")[:players])
 
     return asyncio.run(create())
@@ -257,11 +258,34 @@ def test_a_copy_of_a_log_is_refused(topics: Place, tmp_path: Path) -> None:
     try:
         said = refused("serve", "rules", "--game", "arcane-alley", "--data", str(tmp_path), *topics.there)
         assert f"this is the cluster {CLUSTER_ID}, and its topics are copies of those on another" in said
+        alter(topics.plain, EVENTS, retention_ms="1000")
+        for command in ("apply", "check"):
+            assert "its topics are copies of those on another" in refused("topics", command, *topics.there)
     finally:
         produce(topics, "guildhall.operations", 0, CLUSTER_KEY, CLUSTER_ID.encode())
+    # Nor was anything changed there.
+    assert f"{EVENTS} was changed: retention.ms=-1 (was 1000)." in done("topics", "apply", *topics.there)
 
 
-def produce(place: Place, topic: str, partition: int, key: str, value: bytes) -> None:
+def test_a_check_writes_nothing(topics: Place) -> None:
+    """Not even which cluster it is: that is for `apply`, and for a start."""
+    produce(topics, "guildhall.operations", 0, CLUSTER_KEY, None)
+    assert "as they should be" in done("topics", "check", *topics.there)
+    assert asyncio.run(cluster_of(topics)) is None
+    assert "as they should be" in done("topics", "apply", *topics.there)
+    assert asyncio.run(cluster_of(topics)) == CLUSTER_ID.encode()
+
+
+async def cluster_of(place: Place) -> bytes | None:
+    """What the topics say of their cluster."""
+    log = open_kafka(place.plain, single_broker_not_durable=True)
+    try:
+        return await (await log.compacted("guildhall.operations", 1)).get(0, CLUSTER_KEY)
+    finally:
+        await log.close()
+
+
+def produce(place: Place, topic: str, partition: int, key: str, value: bytes | None) -> None:
     """Write as a stranger."""
     producer = Producer({"bootstrap.servers": place.plain})
     producer.produce(topic, value, key, partition)
@@ -349,6 +373,34 @@ def test_bad_records_quarantine_their_games_alone_until_they_are_put_back(topics
         until("no game in trouble", "owners", *olga)
         hall.stop()
     assert done("log", "verify", *topics.there).count("olga put it back at version") == len(games)
+
+
+def test_a_game_of_another_kind_is_found_through_any_process(topics: Place, data: Path) -> None:
+    """Two processes, each of another game: all of it is told, and mended, through the one that has no part in it."""
+    tricks = {"game": "trickerion"}
+    with rules(topics, data) as asked, rules(topics, data, **tricks) as other:
+        olga = of_olga(asked)
+        game = begun(other, **tricks)
+        told = until("4 of 4 partitions are served, by 2 processes; no game in trouble", "owners", *olga)
+        assert "No game is quarantined" in done("game", "list", *olga)
+        place = partition_of(game, 2)
+        [claim] = re.findall(rf"trickerion/{place} +claim (\d+)", told)
+        produce(topics, "guildhall.trickerion.events", place, game, encode_entry(bad_entry(int(claim), game)))
+        assert f"{game}  trickerion/{place}" in until("quarantined: ", "game", "list", *olga)
+        assert "1 quarantined" in done("owners", *olga)
+        assert "quarantined" in done("game", "status", game, *olga)
+        assert "with the state of version 1" in done("game", "repair", game, "--why", WHY, *olga)
+        assert "is resumed" in done("game", "resume", game, "--why", WHY, "--game", "trickerion", *olga)
+        assert "No game is quarantined" in done("game", "list", *olga)
+        assert f"There is no game 'nosuchgame' at {asked.server}." in refused("game", "status", "nosuchgame", *olga)
+        other.process.kill()
+        other.process.wait()
+        listed = ran("game", "list", *olga)
+        assert "No game is quarantined" not in listed.stdout
+        assert f"Not looked into: trickerion/0, trickerion/1: {other.server} does not answer" in listed.stderr
+        assert "as far as is known: nobody serves trickerion" in refused("game", "status", game, *olga)
+    for place in range(2):  # so that other tests find a hall of one game
+        produce(topics, "guildhall.owners", 0, f"trickerion/{place}", None)
 
 
 def test_a_claim_that_cannot_be_read_is_told_and_claimed_over(topics: Place, data: Path) -> None:

@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,8 +16,12 @@ from guildhall.cli.client import Client
 from guildhall.cli.main import command_line
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import LOG_FILE
+from guildhall.host.owners import place
+from guildhall.kernel.v1.structs import Owner, encode_Owner
+from guildhall.log import topics
 from guildhall.log.port import DEFAULT_PARTITIONS, Position
-from guildhall.log.snapshots import Checkpoint, decode_marker, decode_snapshot, encode
+from guildhall.log.snapshots import Checkpoint, decode_checkpoint, decode_marker, decode_snapshot, encode
+from guildhall.log.sqlite import open_sqlite
 from tests.cli.hall import GUILDHALL, RunningHall, following, running_hall
 from tests.cli.pty_player import sit_down
 from tests.services.hall import forget_stored
@@ -128,6 +133,34 @@ def test_owners_by_the_hall_and_by_the_log(hall: RunningHall) -> None:
     assert by_log.count(hall.server) == PARTITIONS and by_log.count("answers") == PARTITIONS
 
 
+def test_games_of_other_processes_are_told_of(hall: RunningHall, tmp_path: Path) -> None:
+    """Processes of another game that the owners' topic names: one of which answers, but not to Olga, and one that does
+    not answer. Their games are not passed over in silence.
+    """
+    known = {"chess": hall.server, "go": "127.0.0.1:1"}
+
+    async def name_them() -> None:
+        log = open_sqlite(tmp_path / LOG_FILE)
+        topic = await log.compacted(topics.OWNERS, 1)
+        for game, address in known.items():
+            await topic.put(0, place(game, 0), encode_Owner(Owner(game, 0, 5, "them", address)))
+        await log.close()
+
+    asyncio.run(name_them())
+    with running_hall(tmp_path) as asked:
+        olga = of_olga(asked)
+        told = {line.split()[0]: line for line in done("owners", *olga).splitlines()}
+        assert "UNAUTHENTICATED" in told["chess/0"] or "INVALID_TOKEN" in told["chess/0"], told["chess/0"]
+        assert "does not answer" in told["go/0"] and "does not answer" not in told["chess/0"]
+        assert f"{PARTITIONS} of {PARTITIONS + 2} partitions are served, by 1 process" in "".join(told.values())
+        listed = ran("game", "list", *olga)
+        assert "No game is quarantined" not in listed.stdout
+        assert f"Not looked into: chess/0: {hall.server} says: " in listed.stderr
+        assert "Not looked into: go/0: 127.0.0.1:1 does not answer" in listed.stderr
+        assert "matchmaking" not in listed.stderr and ran("pool", "list", *olga).stderr == ""
+        asked.stop()
+
+
 def test_the_log_is_followed(hall: RunningHall) -> None:
     game = begun(hall)
     words = ["log", "tail", game, "--events", "--data", str(hall.data), "--last", "1"]
@@ -214,6 +247,25 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
+def change_marker(**fields: Any) -> Callable[[bytes], bytes]:
+    return lambda value: encode(replace(decode_marker(value), **fields))
+
+
+def change_checkpoint(**fields: Any) -> Callable[[bytes], bytes]:
+    return lambda value: encode(replace(decode_checkpoint(value), **fields))
+
+
+def later(versions: int, records: int) -> Callable[[bytes], bytes]:
+    """A snapshot as if its events had been lost."""
+
+    def change(value: bytes) -> bytes:
+        snapshot = decode_snapshot(value)
+        position = Position(snapshot.position.next_offset + records, snapshot.position.newest_claim)
+        return encode(replace(snapshot, seq=snapshot.seq + versions, position=position))
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("topic", "change", "said"),
     [
@@ -225,8 +277,15 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         ("markers", lambda value: b"\xc1", "unreadable"),
         ("markers", lambda value: encode(replace(decode_marker(value), kept=b"junk")), "its marker cannot be read"),
-        ("markers", lambda value: encode(replace(decode_marker(value), seq=99)), "tells of later versions"),
+        ("markers", change_marker(seq=99), "tells of later versions"),
+        ("markers", change_marker(seq=1), "tells of earlier versions"),
+        ("markers", change_marker(offset=0), "tells of another record"),
+        ("snapshots", later(50, 0), "its snapshot is not of these events"),
+        ("snapshots", later(50, 50), "its snapshot was made at offset"),
         ("checkpoints", lambda value: b"\xc1", "unreadable"),
+        ("checkpoints", change_checkpoint(finished=7), "is not of these events"),
+        ("checkpoints", change_checkpoint(damaged={"x": 1}), "is not of these events (x)"),
+        ("checkpoints", change_checkpoint(begins={"x": Position(1, 0)}), "is not of these events (x)"),
         ("checkpoints", lambda value: encode(Checkpoint(Position(99, 0), {})), "before its checkpoint"),
         ("checkpoints", lambda value: encode(Checkpoint(Position(1, 7), {"x": 1})), "is not of these events"),
     ],
@@ -238,6 +297,17 @@ def test_stored_states_are_compared_with_the_events(
     spoil(tmp_path, "compacted", f"topic = 'guildhall.arcane_alley.{topic}'", change)
     result = ran("log", "verify", "--data", str(tmp_path))
     assert result.exit_code == 1 and said in result.stderr, result.output
+
+
+def test_a_marker_that_is_missing_is_named(tmp_path: Path, played: Path) -> None:
+    (tmp_path / LOG_FILE).write_bytes((played / LOG_FILE).read_bytes())
+    where = "topic = 'guildhall.arcane_alley.markers'"
+    with sqlite3.connect(tmp_path / LOG_FILE) as log:
+        [(game,)] = log.execute(f"SELECT key FROM compacted WHERE {where}")
+        log.execute(f"DELETE FROM compacted WHERE {where}")
+    log.close()
+    said = refused("log", "verify", "--data", str(tmp_path))
+    assert f"game {game}: it is not in the checkpoint, and its marker is missing" in said and "1 problem." in said
 
 
 def test_a_stored_state_of_another_game_is_noticed(tmp_path: Path, played: Path) -> None:

@@ -21,11 +21,13 @@ from guildhall.kernel.v1.structs import (
     Clock,
     EndReason,
     GameEnded,
+    Owner,
     Paused,
     Record,
     Restored,
     Resumed,
     decode_Record,
+    encode_Owner,
     encode_Record,
 )
 from guildhall.kernel.verify import verify
@@ -33,6 +35,7 @@ from guildhall.log import topics
 from guildhall.log.errors import BadValue
 from guildhall.log.port import Entry, partition_of
 from guildhall.log.snapshots import Marker, encode
+from guildhall.log.sqlite import open_sqlite
 from guildhall.log.values import decode, encode_entry
 from guildhall.operations.v1 import structs as o
 from guildhall.rpc.errors import error_info
@@ -459,6 +462,30 @@ async def test_owners_are_listed(tmp_path: Path) -> None:
         place = running.hosts["tiny"].partition(game.game_id).number
         assert [owner.games for owner in owners] == [int(n == place) for n in range(12)]
         assert all(owner.next_offset > owner.claim >= 0 for owner in owners)
+
+
+async def test_owners_of_other_games_and_partitions_that_nobody_serves_are_listed(tmp_path: Path) -> None:
+    """All claims that the owners' topic tells; and a partition that cannot be folded, though nobody tells of it."""
+    async with hall(tmp_path) as running, table(running) as game:
+        place = running.hosts["tiny"].partition(game.game_id).number
+    forget_stored(tmp_path)
+    with sqlite3.connect(tmp_path / LOG_FILE) as log:
+        log.execute("DELETE FROM compacted WHERE topic = ?", (topics.OWNERS,))
+        log.execute(
+            "DELETE FROM records WHERE topic = 'guildhall.tiny.events' AND partition = ? AND \"offset\" = 0", (place,)
+        )
+    log.close()
+    other = Owner("chess", 3, 7, "them", "127.0.0.1:1")
+    opened = open_sqlite(tmp_path / LOG_FILE)
+    await (await opened.compacted(topics.OWNERS, 1)).put(0, "chess/3", encode_Owner(other))
+    await opened.close()
+    async with hall(tmp_path, one_of_several=True, beside=None) as running, operator(running) as olga:
+        owners = ()
+        while sum(owner.here for owner in owners) < 11:
+            owners = (await olga.call("ListOwners")).owners
+        assert owners[0] == o.PartitionOwner("chess", 3, 7, "them", "127.0.0.1:1")
+        assert [(owner.game, owner.partition) for owner in owners[1:]] == [("tiny", n) for n in range(12)]
+        assert owners[1 + place] == o.PartitionOwner("tiny", place, -1)
 
 
 async def test_an_operator_drains_a_process(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def drain(
 
 
 async def _status(game_id: str, game: str | None, there: Operator) -> None:
-    found = await there.find(game_id, game)
+    _, found = await there.find(game_id, game)
     typer.echo(described(found))
     if found.at_ms:
         at = datetime.fromtimestamp(found.at_ms / 1000, UTC).isoformat(timespec="milliseconds")
@@ -149,25 +149,28 @@ async def _status(game_id: str, game: str | None, there: Operator) -> None:
 
 
 async def _list(there: Operator) -> None:
-    owners, silent = await there.owners()
-    addresses = {owner.address for owner in owners if owner.address} - set(silent)
-    games, left_out = await there.troubled(sorted(addresses) or [there.server])
-    for status_ in games:
+    hall = await there.hall()
+    answers = await hall.ask_all("ListTroubledGames")
+    games = {(status_.game, status_.game_id): status_ for answer in answers for status_ in answer.games}
+    for status_ in games.values():
         typer.echo(described(status_))
+    left_out = sum(answer.left_out for answer in answers)
     if left_out:
         typer.echo(f"and {left_out} more")
-    for address in silent:
-        typer.echo(f"{address} does not answer: its games are not listed.", err=True)
-    if not games and not silent:
+    unknown = hall.unknown(matchmaking=False)
+    for sentence in unknown:
+        typer.echo(sentence, err=True)
+    if not games and not unknown:
         typer.echo("No game is quarantined, stuck or paused.")
 
 
 async def _order(
     what: str, game_id: str, game: str | None, why: str, check: bool, there: Operator, **fields: Any
 ) -> None:
-    found = await there.find(game_id, game)
+    server, found = await there.find(game_id, game)
     answer = await there.call(
         f"{what}Game",
+        server,
         game=found.game,
         game_id=game_id,
         command_id=secrets.token_hex(16),

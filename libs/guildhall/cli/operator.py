@@ -1,16 +1,18 @@
 """An operator's calls: to a hall, and on to the process that serves what they are about."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import grpc
 import typer
 
 from guildhall.cli import faces
-from guildhall.cli.client import Client, HallError
+from guildhall.cli.client import Client, HallError, NoHall
 from guildhall.cli.problems import Problem
 from guildhall.cli.tokens import default_name, dev_token
+from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import structs as o
 
 SERVICE = "OperationsService"
@@ -26,6 +28,74 @@ Token = Annotated[
         help="A token with the scope operate. Default: one is signed with the key in --data.",
     ),
 ]
+
+
+SILENCE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
+"""What a process gives that does not answer; CANCELLED is gRPC's own, for a connection that went away under a call."""
+
+
+class Hall:
+    """What the processes of a hall tell of it, as far as they answer."""
+
+    def __init__(self, operator: "Operator", told: dict[str, Sequence[o.PartitionOwner]]) -> None:
+        self._operator = operator
+        self.told = told
+        """The owners as each process tells them, by its address."""
+        self.unheard: dict[str, str] = {}
+        """The addresses that gave no answer to go by, each with what it did instead: kept silent, or said something."""
+
+    async def ask(self, method: str, address: str) -> Any:
+        """The answer of one process; None where there is none to go by."""
+        try:
+            return await self._operator.call(method, address)
+        except HallError as error:
+            said = "does not answer" if error.code in SILENCE else f"says: {error}"
+            # It may have been reached by another address than it tells.
+            served = {owner.address for owner in self.told.get(address, ()) if owner.here}
+            self.unheard |= dict.fromkeys({address, *served}, said)
+            return None
+
+    async def ask_all(self, method: str) -> list[Any]:
+        """The answers of all processes that have told of owners."""
+        answers = [await self.ask(method, address) for address in self.told]
+        return [answer for answer in answers if answer is not None]
+
+    def owners(self) -> list[o.PartitionOwner]:
+        """Of each partition what is known best, by game and partition: its newest claim, from the owner itself."""
+        found: dict[tuple[str, int], o.PartitionOwner] = {}
+        for owners in self.told.values():
+            for owner in owners:
+                known = found.get((owner.game, owner.partition))
+                if known is None or (owner.claim, owner.here) > (known.claim, known.here):
+                    found[owner.game, owner.partition] = owner
+        return [found[place] for place in sorted(found)]
+
+    def named(self) -> set[str]:
+        """Where those listen who are told to serve a partition, but have not said so themselves."""
+        return {owner.address for owner in self.owners() if owner.address and not owner.here}
+
+    def serving(self, game: str) -> list[str]:
+        """The processes that serve a partition of the game, or of matchmaking, as they say."""
+        return [
+            address
+            for address, owners in self.told.items()
+            if address not in self.unheard and any(owner.game == game and owner.here for owner in owners)
+        ]
+
+    def why_unknown(self, owner: o.PartitionOwner) -> str:
+        """Why nobody can tell what is in the partition; empty where its owner does."""
+        if owner.address in self.unheard:
+            return f"{owner.address} {self.unheard[owner.address]}"
+        return "" if owner.here else "served by nobody"
+
+    def unknown(self, *, matchmaking: bool) -> list[str]:
+        """The partitions, of games or of matchmaking, that nobody can tell of: a sentence for each reason."""
+        there: dict[str, list[str]] = {}
+        for owner in self.owners():
+            why = self.why_unknown(owner)
+            if why and (owner.game == MATCHMAKING) is matchmaking:
+                there.setdefault(why, []).append(place(owner))
+        return [f"Not looked into: {', '.join(places)}: {why}" for why, places in there.items()]
 
 
 class Operator:
@@ -46,61 +116,62 @@ class Operator:
         async with self.at(server or self.server) as client:
             return await client.call(SERVICE, method, **fields)
 
-    async def find(self, game_id: str, game: str | None) -> o.GameStatus:
-        """How the game stands, whichever game it is of. Raises HallError, Problem."""
+    async def hall(self) -> Hall:
+        """Who serves which partition, asked of this process and then of everybody who is named.
+
+        Raises HallError where this process does not answer.
+        """
+        hall = Hall(self, {self.server: (await self.call("ListOwners")).owners})
+        while unasked := hall.named() - hall.told.keys() - hall.unheard.keys():
+            for address in sorted(unasked):
+                answer = await hall.ask("ListOwners", address)
+                if answer is not None:
+                    hall.told[address] = answer.owners
+        return hall
+
+    async def find(self, game_id: str, game: str | None) -> tuple[str, o.GameStatus]:
+        """A process that takes orders for the game, and how it stands, whichever game it is of.
+
+        Raises HallError, Problem.
+        """
+        silence: HallError | None = None
+        hall: Hall | None = None
+        unserved = []
         for name in faces.games() if game is None else [faces.game_name(game)]:
             try:
-                answer = await self.call("GetGameStatus", game=name, game_id=game_id)
+                try:
+                    return self.server, await self._status(self.server, name, game_id)
+                except HallError as error:
+                    if error.reason != "INVALID_GAME":
+                        raise
+                hall = hall or await self.hall()
+                servers = hall.serving(name)
+                if servers:
+                    return servers[0], await self._status(servers[0], name, game_id)
+                unserved.append(name.replace("_", "-"))
             except HallError as error:
-                if error.reason not in ("GAME_NOT_FOUND", "INVALID_GAME"):
+                if error.code in SILENCE and not isinstance(error, NoHall):
+                    silence = silence or error  # it may be of another game
+                elif error.reason != "GAME_NOT_FOUND":
                     raise
-            else:
-                status: o.GameStatus = answer.status
-                return status
-        raise Problem(f"There is no game {game_id!r} at {self.server}.")
+        if silence is not None:
+            raise silence
+        told = f"There is no game {game_id!r} at {self.server}"
+        raise Problem(f"{told}, as far as is known: nobody serves {', '.join(unserved)}." if unserved else f"{told}.")
 
-    async def owners(self) -> tuple[list[o.PartitionOwner], list[str]]:
-        """Who serves which partition, asked of everybody who is named; and the addresses that do not answer.
-
-        Raises HallError where not even the first answers.
-        """
-        found: dict[tuple[str, int], o.PartitionOwner] = {}
-        silent: list[str] = []
-        asked: set[str] = set()
-        addresses = [self.server]
-        while addresses:
-            address = addresses.pop()
-            asked.add(address)
-            try:
-                answer = await self.call("ListOwners", address)
-            except HallError:
-                if address == self.server:
-                    raise
-                silent.append(address)
-                continue
-            for owner in answer.owners:
-                place = (owner.game, owner.partition)
-                known = found.get(place)
-                if known is None or (owner.claim, owner.here) > (known.claim, known.here):
-                    found[place] = owner
-            named = {owner.address for owner in found.values() if owner.address and not owner.here}
-            addresses += sorted(named - asked - set(addresses))
-        return [found[place] for place in sorted(found)], silent
-
-    async def troubled(self, addresses: list[str]) -> tuple[list[o.GameStatus], int]:
-        """The games of these processes that somebody has to look at, and how many more there are. Raises HallError."""
-        found: dict[str, o.GameStatus] = {}
-        left_out = 0
-        for address in addresses:
-            answer = await self.call("ListTroubledGames", address)
-            found |= {status.game_id: status for status in answer.games}
-            left_out += answer.left_out
-        return list(found.values()), left_out
+    async def _status(self, server: str, game: str, game_id: str) -> o.GameStatus:
+        status: o.GameStatus = (await self.call("GetGameStatus", server, game=game, game_id=game_id)).status
+        return status
 
 
 def operator(server: str, data: Path, name: str | None, token: str | None) -> Operator:
     """An operator by the options of a command. Raises Problem."""
     return Operator(server, token or dev_token(data, name or default_name(), ["operate"]))
+
+
+def place(owner: o.PartitionOwner) -> str:
+    """A partition in words."""
+    return f"{owner.game.replace('_', '-')}/{owner.partition}"
 
 
 def described(status: o.GameStatus) -> str:

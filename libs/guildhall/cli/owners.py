@@ -53,9 +53,10 @@ def owners(
 
 
 async def _from_hall(there: Operator) -> None:
-    found, silent = await there.owners()
+    hall = await there.hall()
+    found = hall.owners()
     for owner in found:
-        state = "does not answer" if owner.address in silent else _counts(owner)
+        state = hall.unheard.get(owner.address) or _counts(owner)
         typer.echo(_line(owner.game, owner.partition, owner.claim, owner.address, owner.instance, state))
     served = [owner for owner in found if owner.here]
     processes = len({owner.instance for owner in served})
@@ -63,13 +64,13 @@ async def _from_hall(there: Operator) -> None:
     troubled = ", ".join(f"{count} {what}" for what, count in sums.items() if count) or "no game in trouble"
     by = f"{processes} process{'es' * (processes != 1)}"
     typer.echo(f"{len(served)} of {len(found)} partitions are served, by {by}; {troubled}")
-    for address in silent:
-        typer.echo(f"{address} does not answer.", err=True)
+    for sentence in sorted({hall.why_unknown(owner) for owner in found if owner.address in hall.unheard}):
+        typer.echo(sentence, err=True)
 
 
 def _counts(owner: o.PartitionOwner) -> str:
     if not owner.here:
-        return "served elsewhere" if owner.address else "served by nobody"
+        return "served by nobody"
     told = [f"{owner.games} {'pools' if owner.game == MATCHMAKING else 'games'}"]
     told += [f"{count} {what}" for what in ("quarantined", "stuck", "paused") if (count := getattr(owner, what))]
     return ", ".join(told)

@@ -9,7 +9,7 @@ from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER
 from guildhall.cli.game import Check, Data, Server
 from guildhall.cli.operator import Name, Operator, Token, operator
-from guildhall.cli.problems import run
+from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import structs as o
@@ -49,16 +49,15 @@ def repair(
 
 
 async def _list(there: Operator) -> None:
-    owners, silent = await there.owners()
-    addresses = {owner.address for owner in owners if owner.address} - set(silent)
-    pools: dict[str, o.PoolStatus] = {}
-    for address in sorted(addresses) or [there.server]:
-        pools |= {status.game: status for status in (await there.call("ListPools", address)).pools}
+    hall = await there.hall()
+    answers = await hall.ask_all("ListPools")
+    pools = {status.game: status for answer in answers for status in answer.pools}
     for game in sorted(pools):
         typer.echo(described(pools[game]))
-    for address in silent:
-        typer.echo(f"{address} does not answer: its pools are not listed.", err=True)
-    if not pools and not silent:
+    unknown = hall.unknown(matchmaking=True)
+    for sentence in unknown:
+        typer.echo(sentence, err=True)
+    if not pools and not unknown:
         typer.echo("No process serves matchmaking.")
 
 
@@ -72,11 +71,11 @@ def described(status: o.PoolStatus) -> str:
 
 
 async def _repair(game: str, why: str, check: bool, there: Operator) -> None:
-    owners, _ = await there.owners()
-    serving = [owner.address for owner in owners if owner.game == MATCHMAKING and owner.address]
-    server = there.server if there.server in serving or not serving else serving[0]
+    serving = (await there.hall()).serving(MATCHMAKING)
+    if not serving:
+        raise Problem("No process that answers serves matchmaking.")
     answer = await there.call(
-        "RepairPool", server, game=game, command_id=secrets.token_hex(16), why=why, validate_only=check
+        "RepairPool", serving[0], game=game, command_id=secrets.token_hex(16), why=why, validate_only=check
     )
     if check:
         typer.echo(f"It would get the state of version {answer.to_version}; the newest is {answer.version}.")

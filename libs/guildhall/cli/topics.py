@@ -1,5 +1,6 @@
 """`guildhall topics apply|check`: the topics of a hall on Kafka."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 from guildhall.cli import faces
 from guildhall.cli.kafka_options import KafkaCluster, KafkaConfig, OnKafka, SingleBroker
 from guildhall.cli.problems import Problem, run
+from guildhall.log.kafka import KafkaLog
 from guildhall.log.kafka_client import Connection
 from guildhall.log.kafka_home import Home
 from guildhall.log.port import DEFAULT_PARTITIONS
@@ -63,18 +65,20 @@ def check(
 async def _apply(there: OnKafka, wanted: list[Topic]) -> None:
     provisioning = _provisioning(there)
     Home(there.cluster or "").check(there.bootstrap, await provisioning.cluster_id())
+    await _with_log(there, KafkaLog.check_copy)
     for line in await provisioning.apply(wanted):
         typer.echo(line)
-    await _check_cluster(there)
+    # From the first time on the topics remember their cluster.
+    await _with_log(there, KafkaLog.check_home)
     typer.echo(f"{len(wanted)} topics are as they should be.")
 
 
 async def _check(there: OnKafka, wanted: list[Topic]) -> None:
     provisioning = _provisioning(there)
     Home(there.cluster or "").check(there.bootstrap, await provisioning.cluster_id())
+    await _with_log(there, KafkaLog.check_copy)
     if problems := await provisioning.check(wanted):
         raise Problem("\n".join(problems))
-    await _check_cluster(there)
     typer.echo(f"{len(wanted)} topics are as they should be.")
 
 
@@ -85,10 +89,9 @@ def _provisioning(there: OnKafka) -> Provisioning:
     return Provisioning(admin, there.single_broker_not_durable, _REQUEST_SECONDS)
 
 
-async def _check_cluster(there: OnKafka) -> None:
-    """That the topics are this cluster's own; from the first time on they remember it. Raises `WrongCluster`."""
+async def _with_log(there: OnKafka, check: Callable[[KafkaLog], Awaitable[None]]) -> None:
     log = there.open()
     try:
-        await log.check_home()
+        await check(log)
     finally:
         await log.close()

@@ -192,7 +192,7 @@ class Hall:
             if config.housed is not None:
                 foundation = Foundation(log, me, self._owners, door.key, self._ready_changed.set)
                 await self._house(config.housed(foundation), door)
-            service = OperationsService(self.hosts, self._log, me, self.draining.set, self._owners.of)
+            service = OperationsService(self.hosts, self._log, me, self.draining.set, self._owners.all)
             service.pools = self._housed.pools if self._housed is not None else None
             self._server.add(OPERATIONS_SERVICE, service, door.gate, self._forwarder)
             self._services.append(service)

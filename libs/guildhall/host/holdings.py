@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
 from guildhall.host.membership import Membership
@@ -61,7 +62,6 @@ class Holdings(Generic[P]):
         self._joined = False
         self._said_ready = False
         self._began = time.monotonic()
-        metrics.PARTITIONS.labels(name).set_function(lambda: sum(p.serving for p in self.partitions))
 
     @property
     def partitions(self) -> list[P]:
@@ -84,6 +84,10 @@ class Holdings(Generic[P]):
             key = place(self.name, number)
             raise Elsewhere(key, self._owners.newest(key))
         return tenure.partition
+
+    def _serves(self, number: int) -> bool:
+        tenure = self._tenures.get(number)
+        return tenure is not None and tenure.serving
 
     # --- start and end
 
@@ -128,6 +132,7 @@ class Holdings(Generic[P]):
         """These partitions are to be owned here, beside those that are already."""
         for number in numbers:
             metrics.ASSIGNMENTS.labels(self.name, "assigned").inc()
+            metrics.PARTITIONS.labels(self.name, number).set_function(partial(self._serves, number))
             tenure = self._tenures.get(number)
             if tenure is not None and not tenure.leaving:
                 tenure.assign()

@@ -22,8 +22,7 @@ from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import Owner, Restored, decode_Record
 from guildhall.log import topics
 from guildhall.log.errors import LogError, LogUnreadable
-from guildhall.log.port import Claim, Log
-from guildhall.log.topics import MATCHMAKING
+from guildhall.log.port import NO_CLAIM, Claim, Log
 from guildhall.operations.v1 import operations_service_pb2
 from guildhall.operations.v1 import structs as o
 from guildhall.rpc.errors import Failure
@@ -75,10 +74,10 @@ class OperationsService:
         log: Log,
         me: Claim,
         stop: Callable[[], None],
-        owners: Callable[[str], Sequence[Owner]] = lambda game: (),
+        owners: Callable[[], Sequence[Owner]] = lambda: (),
     ) -> None:
-        """`stop` begins to drain this process; `owners` tells who made the newest claims of a game's partitions, as far
-        as is known beyond what this process serves.
+        """`stop` begins to drain this process; `owners` tells who made the newest claims of all partitions of the hall,
+        of games too that this process does not serve, as far as is known.
         """
         self._hosts = hosts
         self._log = log
@@ -158,6 +157,7 @@ class OperationsService:
             (partition, hosted)
             for host in self._hosts.values()
             for partition in host.partitions
+            if partition.serving
             for hosted in partition.hosted.values()
             if hosted.quarantined or hosted.stuck or hosted.standing is Standing.PAUSED
         ]
@@ -167,21 +167,21 @@ class OperationsService:
 
     async def list_owners(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._admit(o.decode_ListOwnersRequest, request, caller)
-        owners: dict[tuple[str, int], o.PartitionOwner] = {}
-        for game, host in self._hosts.items():
-            for owner in self._owners(game):
-                owners[game, owner.partition] = o.PartitionOwner(
-                    game, owner.partition, owner.claim, owner.instance, owner.address
-                )
-            for partition in host.partitions:
-                if partition.writer.serving:
-                    owners[game, partition.number] = _served(game, partition)
-                elif (game, partition.number) not in owners:
-                    owners[game, partition.number] = _unserved(game, partition)
-        for owner in self._owners(MATCHMAKING):
-            owners[MATCHMAKING, owner.partition] = o.PartitionOwner(
-                MATCHMAKING, owner.partition, owner.claim, owner.instance, owner.address
+        owners = {
+            (owner.game, owner.partition): o.PartitionOwner(
+                owner.game, owner.partition, owner.claim, owner.instance, owner.address
             )
+            for owner in self._owners()
+        }
+        for game, host in self._hosts.items():
+            folded = {partition.number: partition for partition in host.partitions}
+            # Those too that nobody has claimed, or that cannot be folded.
+            for number in range(host.store.events.partitions):
+                partition = folded.get(number)
+                if partition is not None and partition.serving:
+                    owners[game, number] = _served(game, partition)
+                elif (game, number) not in owners:
+                    owners[game, number] = _unserved(game, number, partition)
         if self.pools is not None:
             owners |= {(owner.game, owner.partition): owner for owner in self.pools.owners()}
         return o.encode_ListOwnersResponse(o.ListOwnersResponse(tuple(owners[place] for place in sorted(owners))))
@@ -383,12 +383,13 @@ def _served(game: str, partition: Partition) -> o.PartitionOwner:
     )
 
 
-def _unserved(game: str, partition: Partition) -> o.PartitionOwner:
-    owner = partition.writer.owner
+def _unserved(game: str, number: int, partition: Partition | None) -> o.PartitionOwner:
+    """`partition`, if it is folded here."""
+    owner = partition.writer.owner if partition is not None else None
     return o.PartitionOwner(
         game=game,
-        partition=partition.number,
-        claim=partition.writer.position.newest_claim,
+        partition=number,
+        claim=partition.writer.position.newest_claim if partition is not None else NO_CLAIM,
         instance=owner.instance if owner else "",
         address=owner.address if owner else "",
     )

@@ -75,6 +75,10 @@ class Owners:
         """The newest claims of a game's partitions, by partition; this instance's own too."""
         return sorted((o for o in self._newest.values() if o.game == game), key=lambda owner: owner.partition)
 
+    def all(self) -> list[Owner]:
+        """The newest claims of all partitions of all games, in no order; this instance's own too."""
+        return list(self._newest.values())
+
     def addresses(self) -> set[str]:
         """Of all owners."""
         return {owner.address for owner in self._newest.values()}

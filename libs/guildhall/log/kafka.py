@@ -114,6 +114,17 @@ class KafkaLog:
             home.remember(found)
             self._at_home = True
 
+    async def check_copy(self) -> None:
+        """Whether the topics that are there are copies of another cluster's; nothing is written, and settings are not
+        judged. Raises `WrongCluster`, `LogUnavailable`.
+        """
+        if self._home is None or not await self._provisioning.exists(compacted_topic(topics.OPERATIONS, 1)):
+            return
+        stored = await KafkaCompacted(self, topics.OPERATIONS, 1).get(0, CLUSTER_KEY)
+        if stored is not None:
+            found = await self._provisioning.cluster_id()
+            self._home.check_stored(self.connection.bootstrap, found, stored.decode(errors="replace"))
+
 
 class KafkaEvents:
     """`EventsTopic` on a cluster."""

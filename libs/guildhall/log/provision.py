@@ -145,6 +145,10 @@ class Provisioning:
             raise CanLoseEvents(problems)
         return found.partitions
 
+    async def exists(self, topic: Topic) -> bool:
+        """Whether the topic is there, whatever it is like. Raises `LogUnavailable`."""
+        return await self._find(topic) is not None
+
     async def cluster_id(self) -> str:
         """The id that the cluster got when it was made. Raises `LogUnavailable`."""
         cluster = await answered(self._admin.describe_cluster(request_timeout=self._seconds))

@@ -50,7 +50,12 @@ VOID_RECORDS = Counter(
     "guildhall_void_records", "Records that did not count, by why.", ["game", "why"], registry=REGISTRY
 )
 CLAIMS = Counter("guildhall_claims", "Claims folded, by whose they were.", ["game", "whose"], registry=REGISTRY)
-PARTITIONS = Gauge("guildhall_partitions", "Partitions that this process serves.", ["game"], registry=REGISTRY)
+PARTITIONS = Gauge(
+    "guildhall_partitions",
+    "Whether this process serves the partition (1), or only was to do so (0).",
+    ["game", "partition"],
+    registry=REGISTRY,
+)
 ASSIGNMENTS = Counter(
     "guildhall_assignments",
     "Partitions that this process was told to own (assigned) or to leave to others (revoked).",
