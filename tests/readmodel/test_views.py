@@ -11,9 +11,8 @@ import pytest
 from redis.asyncio import Redis
 
 from guildhall.host.messages import Messages
-from guildhall.kernel.game import Game, restore
+from guildhall.kernel.game import restore
 from guildhall.kernel.rules import Rules
-from guildhall.kernel.v1.structs import OpenDecision
 from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel.changes import Models
@@ -32,7 +31,7 @@ from services.views.reads import RedisReadSide, Seen
 from services.views.view_service import ViewService
 from services.views.watch import Watch, WatchLimits
 from tests.kernel.tiny.game import RULES, MayBlock
-from tests.readmodel.played import Table, any_move
+from tests.readmodel.played import Table, a_theft
 
 PARTITIONS = 3
 PATIENCE = 10.0
@@ -209,14 +208,6 @@ async def test_news_that_cannot_be_folded_are_told_to_the_projection(side: Side)
         while metrics.UNREADABLE_MODELS.labels(RULES.game)._value.get() == before:
             await asyncio.sleep(0.01)
     assert (await side.at_newest(await side.seen(game_id))).version == 1
-
-
-def a_theft(game: Game, random: Random) -> tuple[OpenDecision, Any]:
-    """A move that leads to `MayBlock`, where there is one."""
-    for decision in game.waiting():
-        if (steal := RULES.wire.Steal()) in game.legal(decision.seat).commands:
-            return decision, steal
-    return any_move(game, random)
 
 
 async def test_views_that_do_not_know_a_frame_show_its_games_no_further(side: Side) -> None:

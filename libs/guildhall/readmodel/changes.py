@@ -108,10 +108,9 @@ class Changes:
 
     def put(self, key: str, values: Mapping[str, bytes] | Mapping[int, bytes]) -> None:
         """Fields of a hash."""
-        pairs = list(values.items())
-        for begin in range(0, len(pairs), _FIELDS_AT_ONCE):
-            some = pairs[begin : begin + _FIELDS_AT_ONCE]
-            self.add("HSET", key, *(part for pair in some for part in pair))
+        parts = [part for pair in values.items() for part in pair]
+        for begin in range(0, len(parts), 2 * _FIELDS_AT_ONCE):
+            self.add("HSET", key, *parts[begin : begin + 2 * _FIELDS_AT_ONCE])
 
     def drop(self, key: str, fields: "list[int] | list[str]") -> None:
         """Take fields from a hash."""
