@@ -52,6 +52,8 @@ class Audited:
     wrong: dict[str, list[str]] = field(default_factory=dict)
     """Of each game whose models were wrong what was."""
     mended: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    """Those that were asked for by name, and that the models or the log know."""
     missing: bool = False
     """There are no models of this partition, or they are of another format."""
 
@@ -76,6 +78,7 @@ async def audit(
     await truth.advance(progress.next_offset)
     names = {name for name in await games_of(models, keys) if sample.has(name)}
     chosen = sorted(names | truth.games.keys())
+    found.named = {*sample.games} & {*chosen}
     for begin in range(0, len(chosen), _AT_ONCE):
         some = chosen[begin : begin + _AT_ONCE]
         position, stored = await read(models.redis, keys, some)
@@ -144,13 +147,14 @@ async def _mend(models: Models, keys: Keys, truth: _Truth, game_id: str) -> bool
     """Set one game's models right, between two batches of the projection; False where that never succeeds."""
     for _ in range(_TRIES):
         position, [stored] = await read(models.redis, keys, [game_id])
+        index = records.raw(await models.redis.get(keys.offsets(game_id)) or b"")
         await truth.follow(position)
-        right = truth.models(keys, game_id)
+        right, whole = truth.models(keys, game_id), truth.games.get(game_id)
         if not differences(stored, right):
             return True
         changes = Changes(keys)
         write(changes, game_id, right, stored.summary.subjects if stored.summary is not None else ())
-        if right.summary is not None and stored.summary is not None and stored.summary.ended is None:
+        if right.summary is not None and whole is not None and whole.end_is_new(index):
             await count_results(models.redis, changes, [right.summary])
         progress = progress_of(position)
         assert progress is not None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from redis.asyncio import Redis
 
 from guildhall.host.messages import Messages
-from guildhall.kernel.fold import Unfoldable, fold, restores
+from guildhall.kernel.fold import Unfoldable, check_agenda, fold, restores
 from guildhall.kernel.game import Game, as_decision, restore
 from guildhall.log.port import Entry
 from guildhall.readmodel import records
@@ -100,7 +100,6 @@ class FoldedGame:
             self._place(changes, ~offset, entry.seq)
             changes.tell(offset, self.game_id, 0, b"")
             _log.error("game cannot be folded; its models stand still", game_id=self.game_id, error=str(error))
-            metrics.PROJECTION_STOPPED.labels(self.messages.rules.game).inc()
             self.stopped = Stopped(offset, entry.seq, entry.seq, str(error))
             self._go_back()
 
@@ -109,6 +108,7 @@ class FoldedGame:
 
     def _fold(self, changes: Changes, offset: int, entry: Entry) -> None:
         game, _ = fold(self.messages.rules, self.game, entry.body, entry.hash)
+        check_agenda(game)
         if self.version == 0:
             self.created_ms = game.at_ms
         self._game, self.version = game, entry.seq
@@ -138,6 +138,7 @@ class FoldedGame:
         """A record under this game's key cannot be read; the next effective one shows that nothing is missing."""
         if self.stopped is None:
             self.stopped = Stopped(offset, DAMAGED, self.version, why)
+            _log.error("a game's record cannot be read; its models stand still", game_id=self.game_id, error=why)
             changes.tell(offset, self.game_id, 0, b"")
 
     def note_stopped(self, changes: Changes) -> None:
@@ -293,6 +294,8 @@ def may_stand(keys: Keys, subjects: Iterable[str]) -> list[str]:
 async def count_results(redis: Redis, changes: Changes, games: Sequence[Summary]) -> None:
     """Add the results of those that are over to their subjects' standings. Games that the rules did not end do not
     count, nor such that not everybody may watch: everybody reads the standings.
+
+    A standing that cannot be read is left as it is: what it was only a rebuild can tell.
     """
     counted: dict[str, list[bool]] = {}
     for summary in games:
@@ -308,19 +311,24 @@ async def count_results(redis: Redis, changes: Changes, games: Sequence[Summary]
     stored = await redis.hmget(changes.keys.standings, subjects)
     standings: dict[str, bytes] = {}
     for subject, value in zip(subjects, stored, strict=True):
-        before = _standing(subject, value)
+        before = _standing(changes.keys, subject, value)
+        if before is None:
+            continue
         wins = counted[subject]
         standings[subject] = records.encode(Standing(before.games + len(wins), before.wins + sum(wins)))
     changes.put(changes.keys.standings, standings)
 
 
-def _standing(subject: str, stored: bytes | str | None) -> Standing:
-    if stored is not None:
-        try:
-            return records.decode(stored, Standing)
-        except ValueError as error:
-            _log.error("a standing cannot be read; rebuild the models", subject=subject, error=str(error))
-    return Standing(0, 0)
+def _standing(keys: Keys, subject: str, stored: bytes | str | None) -> Standing | None:
+    """None where it cannot be read."""
+    if stored is None:
+        return Standing(0, 0)
+    try:
+        return records.decode(stored, Standing)
+    except ValueError as error:
+        metrics.UNREADABLE_MODELS.labels(keys.game).inc()
+        _log.error("a standing cannot be read; rebuild the models", subject=subject, error=str(error))
+        return None
 
 
 FINISHED = 1

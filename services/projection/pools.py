@@ -30,7 +30,7 @@ from guildhall.readmodel.changes import Changes, Models, Outcome
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.ratings import PoolKeys, Rating, Stood
 from guildhall.readmodel.records import DAMAGED, Progress, Stopped
-from guildhall.telemetry import logs, metrics
+from guildhall.telemetry import logs
 from services.projection.partition import ModelsOfPartition
 
 FOLDED_AT_ONCE = 500
@@ -94,7 +94,6 @@ class FoldedPool:
             if self.stopped is None:
                 why = str(error) or repr(error)
                 _log.error("pool cannot be folded; its ratings stand still", pool=self.name, seq=seq, error=why)
-                metrics.PROJECTION_STOPPED.labels(MATCHMAKING).inc()
                 self.stopped = Stopped(offset, seq, seq, why)
         assert self.stopped is not None
         self.stopped = Stopped(self.stopped.offset, self.stopped.seq, seq, self.stopped.why)
@@ -112,6 +111,7 @@ class FoldedPool:
         """A record under its key cannot be read; the next effective one shows that nothing is missing."""
         if self.stopped is None:
             self.stopped = Stopped(offset, DAMAGED, self.stood.seq, why)
+            _log.error("a pool's record cannot be read; its ratings stand still", pool=self.name, error=why)
 
 
 class PutBack(Exception):
@@ -245,6 +245,7 @@ class PoolsOfPartition(ModelsOfPartition):
         stored = await self.models.redis.hgetall(keys.unfolded)
         lacking = sorted((int(seq), int(offset)) for seq, offset in stored.items())
         first, pool.stopped = pool.stopped, None
+        dropped = 0
         for begin in range(0, len(lacking), FOLDED_AT_ONCE):
             some, rest = lacking[begin : begin + FOLDED_AT_ONCE], lacking[begin + FOLDED_AT_ONCE :]
             before, told = pool.stood, list[Rated]()
@@ -258,7 +259,9 @@ class PoolsOfPartition(ModelsOfPartition):
             if pool.stood == before:
                 continue
             changes = Changes(self.keys)
-            changes.drop(keys.unfolded, [seq for seq, _ in lacking if seq <= pool.stood.seq])
+            gone = [seq for seq, _ in lacking[dropped : begin + len(some)] if seq <= pool.stood.seq]
+            dropped += len(gone)
+            changes.drop(keys.unfolded, gone)
             stopped = pool.stopped
             if rest:
                 at = stopped or Stopped(rest[0][1], rest[0][0], 0, "it is being folded again")

@@ -61,6 +61,7 @@ async def audit_pools(
     for pool in await _elsewhere(models.redis, keys, truth):
         found.wrong[pool] = ["place in the log"]
     names = {name for name in await _stored(models, keys) | truth.subjects.keys() if sample.has("/".join(name))}
+    found.named = {*sample.games} & {"/".join(name) for name in names}
     chosen = sorted(name for name in names if name[0] not in found.wrong)
     wrong: list[Named] = []
     for begin in range(0, len(chosen), _AT_ONCE):

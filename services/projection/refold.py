@@ -68,8 +68,7 @@ async def refold(projection: "PartitionProjection", game_id: str) -> bool:
         return True
     changes = Changes(keys)
     write(changes, game_id, right, stored.summary.subjects if stored.summary is not None else ())
-    if right.summary is not None and whole.ended_seq and placed[whole.ended_seq - 1] < 0:
-        # Its end is folded for the first time.
+    if right.summary is not None and whole.end_is_new(index):
         await count_results(redis, changes, [right.summary])
     if right.stopped is None:
         changes.tell_anew(projection.fold.next_offset, game_id)
@@ -80,4 +79,7 @@ async def refold(projection: "PartitionProjection", game_id: str) -> bool:
     projection.position, projection.mended = records.encode(moved), moved.mended
     if right.stopped is None:
         _log.info("game goes on", game_id=game_id, version=right.version)
+    else:
+        why = right.stopped.why
+        _log.error("game cannot be folded; its models stand still", game_id=game_id, version=right.version, error=why)
     return True

@@ -15,6 +15,7 @@ from guildhall.log.port import EventsTopic, Log, Tail
 from guildhall.log.recovery import open_store
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.connection import cancelled, readers
+from guildhall.readmodel.keys import Keys
 from guildhall.telemetry import logs, metrics
 from services.projection.partition import ModelsOfPartition, PartitionProjection
 from services.projection.pools import POOLS, PoolsOfPartition
@@ -120,9 +121,10 @@ async def _measure(game: str, partitions: Sequence[ModelsOfPartition]) -> None:
     while not cancelled():
         try:
             metrics.PROJECTION_LAG.labels(game).set(await lag(partitions))
+            metrics.PROJECTION_STOPPED.labels(game).set(await stopped(partitions))
             known, asked = await oldest(partitions), time.monotonic()
         except (LogError, RedisError, OSError) as error:
-            _log.warning("cannot tell how old the models are", game=game, error=str(error))
+            _log.warning("cannot tell how the models stand", game=game, error=str(error))
         # While nobody can tell, it gets older.
         metrics.PROJECTION_AGE.labels(game).set(known + time.monotonic() - asked)
         await asyncio.sleep(_MEASURE_SECONDS)
@@ -148,3 +150,12 @@ async def lag(partitions: Sequence[ModelsOfPartition]) -> int:
     stored = [await partition.stored_offset() for partition in partitions]
     ends = await asyncio.gather(*(partition.topic.end_offset(partition.partition) for partition in partitions))
     return sum(max(0, end - offset) for end, offset in zip(ends, stored, strict=True))
+
+
+async def stopped(partitions: Sequence[ModelsOfPartition]) -> int:
+    """Games whose models stand still, whoever keeps them. Raises RedisError."""
+    found = 0
+    for each in partitions:
+        keys = Keys(each.rules.game, each.partition, await each.models.generation(each.rules.game, each.partition))
+        found += await each.models.redis.hlen(keys.stopped)
+    return found

@@ -29,6 +29,10 @@ class Status:
     age_seconds: float = 0.0
     """Of the oldest version that they lack."""
     stopped: dict[str, Stopped] = field(default_factory=dict)
+    format: int = records.FORMAT
+    """Of the models, where there are any."""
+    beside: list[str] = field(default_factory=list)
+    """Generations beside the live one: a rebuild is at work, or was killed."""
 
     @property
     def lag(self) -> int:
@@ -42,9 +46,12 @@ async def status(rules: Projected, topic: EventsTopic, partition: int, models: M
     keys = Keys(rules.game, partition, await models.generation(rules.game, partition))
     progress = progress_of(records.raw(await models.redis.get(keys.position) or b""))
     stopped = await models.redis.hgetall(keys.stopped)
+    beside = await _beside(models, keys)
     end = await topic.end_offset(partition)
     if progress is None or progress.format != records.FORMAT:
-        return Status(partition, keys.generation, None, end, await age(topic, partition, 0, end))
+        known = progress.format if progress is not None else records.FORMAT
+        lacking = await age(topic, partition, 0, end)
+        return Status(partition, keys.generation, None, end, lacking, format=known, beside=beside)
     return Status(
         partition,
         keys.generation,
@@ -52,7 +59,18 @@ async def status(rules: Projected, topic: EventsTopic, partition: int, models: M
         end,
         await age(topic, partition, progress.next_offset, end),
         {str(records.raw(name), "utf-8"): records.decode(value, Stopped) for name, value in sorted(stopped.items())},
+        beside=beside,
     )
+
+
+async def _beside(models: Models, live: Keys) -> list[str]:
+    """The generations before and after the live one of which there are models. Raises RedisError.
+
+    A rebuild makes the next one; a while after it has switched, it removes the one before.
+    """
+    names = [str(int(live.generation) + step) for step in (-1, 1)]
+    there = [await models.redis.exists(Keys(live.game, live.partition, name).position) for name in names]
+    return [name for name, exists in zip(names, there, strict=True) if exists]
 
 
 async def age(topic: EventsTopic, partition: int, offset: int, end: int) -> float:

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from guildhall.host.messages import Messages
-from guildhall.kernel.fold import Unfoldable, follow
+from guildhall.kernel.fold import Unfoldable, check_agenda, follow
 from guildhall.kernel.game import Game
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import DAMAGED, STATE_EVERY, State, Stopped, Summary
-from services.projection.games import may_stand, move, places, summary_of, too_much
+from services.projection.games import OFFSET_BYTES, may_stand, move, places, summary_of, too_much
 
 UNREADABLE = "cannot be read"
 _KEPT = ":kept"
@@ -98,6 +98,8 @@ class WholeGame:
         try:
             self._game, _ = follow(self._rules, self._game, seq, body, digest)
             lost = self._game.lost
+            if not lost:
+                check_agenda(self._game)
         except Unfoldable as error:
             lost = str(error)
         if lost:
@@ -121,6 +123,13 @@ class WholeGame:
         del self._feed[: too_much([len(record) for _, record in self._feed])]
         if seq % STATE_EVERY == 0:
             self._states[seq] = self._snapshot
+
+    def end_is_new(self, index: bytes) -> bool:
+        """Whether the record that ended it, by this stored index, could not be folded until now: its result is still to
+        be counted.
+        """
+        end = index[OFFSET_BYTES * (self.ended_seq - 1) : OFFSET_BYTES * self.ended_seq] if self.ended_seq else b""
+        return len(end) == OFFSET_BYTES and struct.unpack(">q", end)[0] < 0
 
     def damaged(self, offset: int, why: str) -> None:
         """A record under this game's key cannot be read."""

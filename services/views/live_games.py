@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from guildhall.host.failures import quarantined
 from guildhall.host.history import History
 from guildhall.host.messages import Messages
-from guildhall.kernel.fold import Unfoldable, fold
+from guildhall.kernel.fold import Unfoldable, check_agenda, fold
 from guildhall.kernel.game import Game, restore
 from guildhall.kernel.v1.structs import Record, decode_Record
 from guildhall.log.port import EventsTopic
@@ -68,7 +68,8 @@ class Watcher(Protocol):
 class LiveGame:
     """One game at its newest version here, and its watchers."""
 
-    def __init__(self, game_id: str, game: Game, messages: Messages) -> None:
+    def __init__(self, game_id: str, game: Game, messages: Messages, doubted: Callable[[], None]) -> None:
+        """`doubted()` is told when what is stored of it does not fold; it returns at once."""
         self.game_id = game_id
         self.game = game
         self.shared: dict[Any, bytes] = {}
@@ -81,6 +82,7 @@ class LiveGame:
         self.failed: Failure | None = None
         """Why it cannot be followed any further."""
         self._messages = messages
+        self._doubted = doubted
         self._waits: list[tuple[int, asyncio.Future[None]]] = []
 
     @property
@@ -97,8 +99,10 @@ class LiveGame:
         digest, body = record[:HASH_BYTES], record[HASH_BYTES:]
         try:
             self.game, events = fold(self._messages.rules, self.game, body, digest)
+            check_agenda(self.game)
         except Unfoldable as error:
             _log.error("game cannot be followed", game_id=self.game_id, error=str(error))
+            self._doubted()
             self.fail(quarantined())
             return True
         self.shared = {}
@@ -160,6 +164,7 @@ class LiveGames:
         self._games: OrderedDict[str, LiveGame] = OrderedDict()
         self._loading: dict[str, asyncio.Task[LiveGame | None]] = {}
         self._catching_up: dict[str, asyncio.Task[None]] = {}
+        self._doubting: set[asyncio.Task[None]] = set()
         self._looking: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -168,7 +173,8 @@ class LiveGames:
 
     async def close(self) -> None:
         """Follow nothing any more."""
-        tasks = [*self._loading.values(), *self._catching_up.values(), *([self._looking] if self._looking else [])]
+        tasks = [*self._loading.values(), *self._catching_up.values(), *self._doubting]
+        tasks += [self._looking] if self._looking else []
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -212,7 +218,7 @@ class LiveGames:
             if game is None:
                 self._news.forget(game_id)
                 return None
-            live = LiveGame(game_id, game, self._messages)
+            live = LiveGame(game_id, game, self._messages, lambda: self._doubt(game_id))
         except BaseException:
             self._news.forget(game_id)
             raise
@@ -238,6 +244,18 @@ class LiveGames:
         if game is not None and game.created.pack_hash not in rules.packs:
             await self._packs()
         return game
+
+    def _doubt(self, game_id: str) -> None:
+        """Tell the projection of it."""
+        task = asyncio.create_task(self._tell_doubt(game_id))
+        self._doubting.add(task)
+        task.add_done_callback(self._doubting.discard)
+
+    async def _tell_doubt(self, game_id: str) -> None:
+        try:
+            await doubt(self._news.redis, self._news.keys_of(game_id), game_id)
+        except (RedisError, OSError) as error:
+            _log.warning("cannot tell what does not fold", game_id=game_id, error=str(error))
 
     def _told(self, live: LiveGame, version: int, record: bytes) -> None:
         live.newest_told = max(live.newest_told, version)

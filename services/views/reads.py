@@ -10,9 +10,11 @@ from redis.exceptions import RedisError
 
 from guildhall.host.failures import log_failed, not_found, quarantined
 from guildhall.host.history import CHUNK, History
-from guildhall.kernel.fold import Unfoldable, follow
+from guildhall.kernel import ids
+from guildhall.kernel.fold import Unfoldable, check_agenda, follow
 from guildhall.kernel.game import Game, restore
 from guildhall.kernel.rules import Rules
+from guildhall.kernel.v1.structs import decode_Record
 from guildhall.log.errors import BadValue, LogError, LogUnavailable, LogUnreadable
 from guildhall.log.port import EventsTopic, partition_of
 from guildhall.readmodel import records
@@ -257,7 +259,10 @@ class RedisReadSide:
         return game
 
     async def records(self, seen: Seen, first: int, last: int) -> list[Recorded]:
-        """The versions `first` to `last`, which exist. Raises Failure."""
+        """The versions `first` to `last`, which exist. Raises Failure.
+
+        What the feed has of them counts only where the record's own hash vouches for it.
+        """
         game_id = seen.live.game_id
         keys = self._news.keys_of(game_id)
         versions = list(range(first, last + 1))
@@ -265,6 +270,13 @@ class RedisReadSide:
             return []
         try:
             fed = dict(zip(versions, await feed(self._news.redis, keys, game_id, versions), strict=True))
+            torn = [
+                version for version, record in fed.items() if record is not None and not _vouched(seen, version, record)
+            ]
+            if torn:
+                _log.warning("feed cannot be read", game_id=game_id, versions=torn)
+                await doubt(self._news.redis, keys, game_id)
+                fed.update(dict.fromkeys(torn))
             missing = [version for version in versions if fed[version] is None]
             index = b""
             if missing:
@@ -298,11 +310,17 @@ class RedisReadSide:
         """Each version of `first` to `last` with its record's body, folded on `game`, the state before `first`.
 
         Versions that cannot be folded are left out, where an operator's record has put the game back behind them.
+
+        Raises Failure; GAME_QUARANTINED where one that the projection has folded cannot be folded here.
         """
         for begin in range(first, last + 1, CHUNK):
             for record in await self.records(seen, begin, min(last, begin + CHUNK - 1)):
                 try:
                     game, _ = follow(self._rules, game, record.version, record.body, record.hash)
+                    if not game.lost:
+                        check_agenda(game)
+                    elif record.folds:
+                        raise Unfoldable(game.lost)
                 except Unfoldable as error:
                     _log.error("earlier versions unreadable", game_id=seen.live.game_id, exc_info=error)
                     raise quarantined() from error
@@ -321,6 +339,17 @@ class RedisReadSide:
         watchers = seen.live.watchers
         watchers.add(watcher)
         return lambda: watchers.discard(watcher)
+
+
+def _vouched(seen: Seen, version: int, record: bytes) -> bool:
+    """Whether this, of the feed, is a record of that version of the game as it was written."""
+    digest, body = record[:HASH_BYTES], record[HASH_BYTES:]
+    try:
+        told = decode_Record(body)
+    except ValueError:
+        return False
+    seed = seen.live.game.created.seed
+    return told.seq == version and ids.version_hash(told.prev_hash, seed, version, body) == digest
 
 
 def _offsets(index: bytes, versions: list[int]) -> list[int]:

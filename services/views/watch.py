@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+from guildhall.host.failures import quarantined
 from guildhall.host.messages import Messages
 from guildhall.kernel.game import Game
 from guildhall.kernel.v1.structs import Record, Restored, Undone, decode_Record
@@ -139,7 +140,9 @@ class Watch:
     # --- catching up
 
     async def _caught_up(self, newest: int, open_parts: dict[str, Any]) -> AsyncIterator[bytes]:
-        """The versions after `_sent` up to `newest`, from the log."""
+        """The versions after `_sent` up to `newest`, from the log. Raises Failure GAME_QUARANTINED where that is not
+        reached.
+        """
         begin = self._sent
         before = await self._reads.at(self._seen, begin) if begin else None
         async for game, body in self._reads.states(self._seen, before, begin + 1, newest):
@@ -148,6 +151,8 @@ class Watch:
             self._sent = record.seq
             yield self._version(game, record, game.hash, self._messages.events(record), parts)
             self._check()
+        if self._sent != newest:
+            raise quarantined()
 
     # --- live
 

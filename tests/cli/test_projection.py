@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 
 from guildhall.host.hall import LOG_FILE
 from guildhall.log.sqlite import open_sqlite
+from guildhall.readmodel import records
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.keys import Keys
 from services.arcane_alley.rules import RULES
@@ -59,6 +60,8 @@ async def test_what_an_operator_sees_and_mends(tmp_path: Path, server: RedisChil
     code, said = typed(tmp_path, server, "audit", "--game-id", victim)
     assert code == 1 and "mended" in said and "NOT" not in said.splitlines()[0]
     assert typed(tmp_path, server, "audit", "--game-id", victim)[0] == 0
+    code, said = typed(tmp_path, server, "audit", "--game-id", victim, "--game-id", "no-such-game")
+    assert code == 1 and "know no-such-game" in said and victim not in said
     await redis.delete(keys.summary(victim))
     code, said = typed(tmp_path, server, "rebuild")
     assert code == 0 and f"was wrong: {victim}: summary" in said and "generation 2 is live" in said
@@ -66,7 +69,17 @@ async def test_what_an_operator_sees_and_mends(tmp_path: Path, server: RedisChil
     await projection.level()
     code, said = typed(tmp_path, server, "status")
     assert code == 1 and f"STOPPED  {victim}, partition {keys.partition}" in said and "generation 2" in said
+    assert "BESIDE" not in said
+    # A rebuild that was killed before it had removed the old generation.
+    await redis.set(keys.position, b"left")
+    code, said = typed(tmp_path, server, "status")
+    assert f"BESIDE  partition {keys.partition}: generation 1;" in said
+    newer = records.encode(records.Progress(records.FORMAT + 1, 5, 0))
     await projection.close()
+    await redis.set(Keys(RULES.game, keys.partition, "2").position, newer)
+    code, said = typed(tmp_path, server, "status")
+    assert code == 1 and f"NEWER MODELS  partition {keys.partition}: of format {records.FORMAT + 1}" in said
+    assert "NO MODELS" not in said
     await redis.aclose()
     await log.close()
 

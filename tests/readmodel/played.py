@@ -136,3 +136,11 @@ def any_move(game: Game, random: Random) -> tuple[OpenDecision, Any]:
     listing = game.legal(decision.seat)
     members = [member for family in listing.families if (member := family.sample(random)) is not None]
     return decision, random.choice([*listing.commands, *members])
+
+
+def a_theft(game: Game, random: Random) -> tuple[OpenDecision, Any]:
+    """A move of the tiny game that leads to its frame `MayBlock`, where there is one; else any."""
+    for decision in game.waiting():
+        if (steal := RULES.wire.Steal()) in game.legal(decision.seat).commands:
+            return decision, steal
+    return any_move(game, random)

@@ -16,7 +16,7 @@ from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import EventsTopic, Log, ProducerRecord, Record, partition_of
 from guildhall.log.sqlite import open_sqlite
 from guildhall.readmodel import records
-from guildhall.readmodel.changes import Models
+from guildhall.readmodel.changes import Changes, Models, Outcome
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import FEED_BYTES, FEED_VERSIONS, STATE_EVERY, Standing, State, Stopped, Summary
@@ -24,6 +24,7 @@ from guildhall.telemetry import metrics
 from services.projection import service
 from services.projection.games import too_much
 from services.projection.partition import PartitionProjection
+from services.projection.rebuild import rebuild
 from services.projection.service import Projection, lag, oldest
 from tests.kernel.tiny.game import RULES
 from tests.readmodel.played import SUBJECTS, Table
@@ -278,6 +279,7 @@ async def test_whatever_cannot_be_read_is_folded_from_the_log(log: Log, redis: R
 
 
 async def test_a_standing_that_cannot_be_read_ends_nothing(log: Log, redis: Redis, table: Table) -> None:
+    before = metrics.UNREADABLE_MODELS.labels(RULES.game)._value.get()
     for partition in range(PARTITIONS):
         await redis.hset(Keys(RULES.game, partition).standings, SUBJECTS[0], b"torn")
         await redis.set(Keys(RULES.game, partition).position, records.encode(records.Progress(records.FORMAT, 0, -1)))
@@ -287,9 +289,31 @@ async def test_a_standing_that_cannot_be_read_ends_nothing(log: Log, redis: Redi
     while table.games[game_id].ended is None:
         await table.step(game_id)
     await caught_up(redis, table.topic)
-    stored = await redis.hget(Keys(RULES.game, partition_of(game_id, PARTITIONS)).standings, SUBJECTS[0])
+    keys = Keys(RULES.game, partition_of(game_id, PARTITIONS))
+    stored = await redis.hmget(keys.standings, list(SUBJECTS))
+    # It is left as it is, and does not begin again from nothing: it would be wrong, and nobody would know.
+    assert stored[0] == b"torn" and metrics.UNREADABLE_MODELS.labels(RULES.game)._value.get() == before + 1
+    assert [records.decode(value, Standing).games for value in stored[1:]] == [1, 1]
+    tail = table.topic.tail()
+    rebuilt = await rebuild(RULES, table.topic, tail, keys.partition, Models(redis))
+    assert rebuilt.switched and rebuilt.wrong_lists == ["standings"]
+    stored = await redis.hget(rebuilt.new.standings, SUBJECTS[0])
     assert stored is not None and records.decode(stored, Standing).games == 1
+    await tail.close()
     await projection.close()
+
+
+async def test_a_hash_may_have_any_number_of_fields(redis: Redis) -> None:
+    keys, models = Keys(RULES.game, 0), Models(redis)
+    values = {number: b"%d" % number for number in range(10_000)}
+    changes = Changes(keys)
+    changes.put("many", values)
+    assert await models.apply(changes, b"", b"1") is Outcome.APPLIED
+    assert {int(number): value for number, value in (await redis.hgetall("many")).items()} == values
+    changes = Changes(keys)
+    changes.drop("many", [*values][:-1])
+    assert await models.apply(changes, b"1", b"2") is Outcome.APPLIED
+    assert await redis.hgetall("many") == {b"9999": b"9999"}
 
 
 async def test_lag_is_that_of_the_models_also_for_one_that_stands_by(log: Log, redis: Redis, table: Table) -> None:

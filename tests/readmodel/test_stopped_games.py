@@ -3,12 +3,14 @@
 import asyncio
 import struct
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
+from guildhall.kernel.game import restore
 from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import Entry, Log, ProducerRecord, partition_of
 from guildhall.log.values import encode_entry
@@ -16,13 +18,20 @@ from guildhall.readmodel import records
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import Standing, Stopped, Summary
+from guildhall.telemetry import metrics
+from services.projection import service
+from services.projection.audit import Sample, audit
 from services.projection.partition import PartitionProjection
+from services.projection.rebuild import rebuild
 from services.projection.refold import refold, refold_stopped
 from services.projection.service import Projection
 from services.projection.whole_game import read
-from tests.kernel.tiny.game import RULES
-from tests.readmodel.played import SUBJECTS, Table
+from tests.kernel.tiny.game import RULES, MayBlock
+from tests.readmodel.played import SUBJECTS, Table, a_theft
 from tests.readmodel.test_projection import PARTITIONS, caught_up
+
+OLDER = replace(RULES, frames=tuple(frame for frame in RULES.frames if frame is not MayBlock))
+"""Rules that know every event, and one frame less."""
 
 
 @pytest.fixture
@@ -161,6 +170,79 @@ def _never_over(follow: Any) -> Any:
     return lost
 
 
+def first_unknown(table: Table, game_id: str) -> int:
+    """The first version with an agenda that `OLDER` cannot read; 0: none."""
+    for version, snapshot in enumerate(table.snapshots[game_id], 1):
+        try:
+            restore(OLDER, snapshot)
+        except ValueError:
+            return version
+    return 0
+
+
+async def test_a_frame_of_an_unknown_type_stops_its_game_alone(log: Log, redis: Redis, table: Table) -> None:
+    unknown: dict[str, int] = {}
+    while len(unknown) < 3:
+        await table.play(4, 40)
+        unknown = {game_id: version for game_id in table.games if (version := first_unknown(table, game_id))}
+    # One waits in that frame, in a partition where others go on.
+    table.pick = a_theft
+    waits = await table.create()
+    while not first_unknown(table, waits):
+        await table.step(waits)
+    unknown[waits] = table.games[waits].version
+    table.pick = None
+    while all(keys_of(game_id) != keys_of(waits) for game_id in table.games.keys() - unknown.keys()):
+        await table.create()
+    for _ in range(2):
+        projection = Projection([OLDER], log, redis)
+        await projection.start()
+        await caught_up(redis, table.topic)
+        await projection.close()
+    for game_id, game in table.games.items():
+        _, [models] = await read(redis, keys_of(game_id), [game_id])
+        newest = unknown.get(game_id, game.version + 1) - 1
+        assert models.snapshot == table.snapshots[game_id][newest - 1]
+        stop = await stopped(redis, game_id)
+        assert (stop.seq if stop is not None else 0) == unknown.get(game_id, 0)
+    for partition in range(PARTITIONS):
+        assert not (await audit(OLDER, table.topic, partition, Models(redis), Sample())).wrong
+    projection = Projection([RULES], log, redis)
+    await projection.start()
+    for game_id, snapshots in table.snapshots.items():
+        await goes_on(redis, game_id)
+        _, [models] = await read(redis, keys_of(game_id), [game_id])
+        assert models.snapshot == snapshots[-1]
+    tail = table.topic.tail()
+    found = [await rebuild(OLDER, table.topic, tail, partition, Models(redis)) for partition in range(PARTITIONS)]
+    assert {game_id for each in found for game_id in each.stopped} == set(unknown)
+    assert [each.switched for each in found] == [not each.stopped for each in found]
+    await tail.close()
+    await projection.close()
+
+
+async def test_a_game_that_stands_still_is_told_for_as_long_as_it_does(
+    log: Log, redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a restart; and one of which a record is damaged."""
+    monkeypatch.setattr(service, "_MEASURE_SECONDS", 0.05)
+    await begun(table)
+    while not any(first_unknown(table, game_id) for game_id in table.games):
+        await table.play(1, 10)
+    count = sum(first_unknown(table, game_id) > 0 for game_id in table.games)
+    gauge = metrics.PROJECTION_STOPPED.labels(RULES.game)
+    damaged = await table.create()
+    await table.topic.append(keys_of(damaged).partition, [ProducerRecord(damaged, b"\xff")])
+    for rules, expected in ((OLDER, count + 1), (OLDER, count + 1), (RULES, 1)):
+        gauge.set(-1)
+        projection = Projection([rules], log, redis)
+        await projection.start()
+        async with asyncio.timeout(10):
+            while gauge._value.get() != expected:
+                await asyncio.sleep(0.02)
+        await projection.close()
+
+
 async def test_a_game_whose_first_record_cannot_be_folded_stops_alone(
     redis: Redis, table: Table, projection: Projection
 ) -> None:
@@ -218,6 +300,22 @@ async def finished_games(redis: Redis, game_id: str) -> list[int]:
     """Of each subject how many its standing says."""
     stored = await redis.hmget(keys_of(game_id).standings, list(SUBJECTS))
     return [records.decode(value, Standing).games if value is not None else 0 for value in stored]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_game_that_ended_while_it_stood_still_counts_once_by_an_audit(
+    redis: Redis, table: Table, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    game_id = await finished(table)
+    await stopped_at(version, redis, table, game_id, monkeypatch)
+    for wrong in ({game_id}, set[str]()):
+        found = await audit(RULES, table.topic, keys_of(game_id).partition, Models(redis), Sample({game_id}))
+        assert found.wrong.keys() == found.mended == wrong
+        assert await finished_games(redis, game_id) == [1, 1, 1]
+    # What is counted is not counted again, whatever its summary says.
+    await redis.delete(keys_of(game_id).summary(game_id))
+    assert (await audit(RULES, table.topic, keys_of(game_id).partition, Models(redis), Sample())).mended == {game_id}
+    assert await finished_games(redis, game_id) == [1, 1, 1]
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -267,6 +267,56 @@ async def test_what_is_taken_back_is_folded_too(redis: Redis, name: str) -> None
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
+async def test_a_game_put_back_behind_what_nobody_can_read_is_folded_too(redis: Redis, name: str) -> None:
+    """The versions that nobody can read are left out; what an operator made of the game comes as the whole view."""
+    hall = await open_hall(redis, SUBJECTS[name], Random(4))
+    creation = hall.subject.creation(Random(4))
+    choices = {"options": creation.options, "rulings": creation.rulings}
+    game_id = await hall.table.create(tuple(creation.subjects), **choices)
+    game = hall.table.games[game_id]
+    for _ in range(8):
+        await step(hall, game_id)
+    last = game.version
+    assert game.ended is None
+    for _ in range(2):
+        await hall.table.spoil(game_id)
+    await hall.table.put_back(game_id, last - 1)
+    for _ in range(8):
+        await step(hall, game_id)
+    await hall.projection.level()
+    async with asyncio.timeout(20):
+        while await redis.exists(hall.game.news.keys_of(game_id).stopped):
+            await asyncio.sleep(0.01)
+    for seat in (None, 0, 1):
+        folder = Folder(hall.subject.rules, seat)
+        watching = Watching(seat, True, 0, ())
+        versions: list[int] = []
+        # From the beginning, and from where a stream ended when the game was quarantined.
+        for until in (last, game.version):
+            async with aclosing(hall.stream(game_id, watching, folder.version)) as messages:
+                async for message in messages:
+                    versions.append(message.version)
+                    check_message(hall, game_id, watching, message, state(hall, game_id, message.version), False)
+                    folder.take(message)
+                    view = state(hall, game_id, message.version).view(seat)
+                    assert folded(folder, message) == (view if message.waiting_for else nobody_asked(view))
+                    if message.version >= until:
+                        break
+        assert versions == [*range(1, last + 1), *range(last + 3, game.version + 1)]
+        gap = hall.subject.rules.wire.WatchViewResponse
+        with pytest.raises(CannotFold):
+            folder.take(gap(version=folder.version + 2, events=hall.subject.rules.wire.EventBatch()))
+        with pytest.raises(CannotFold):
+            folder.take(gap(version=folder.version, view=view))
+    await hall.views.stop()
+    await hall.projection.close()
+
+
+def state(hall: Hall, game_id: str, version: int) -> Game:
+    return restore(hall.subject.rules, hall.table.snapshots[game_id][version - 1])
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
 async def test_nobody_notices_a_rebuild(redis: Redis, name: str) -> None:
     rebuilt: list[bool] = []
 

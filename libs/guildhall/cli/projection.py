@@ -24,7 +24,7 @@ from guildhall.log.provision import MissingTopic
 from guildhall.log.recovery import open_store
 from guildhall.readmodel.changes import Models
 from guildhall.readmodel.connection import open_redis
-from guildhall.readmodel.records import DAMAGED
+from guildhall.readmodel.records import DAMAGED, FORMAT
 from services.projection import rebuild as building
 from services.projection.audit import Audited, Sample, audit
 from services.projection.partition import NewerModels, Projected
@@ -57,7 +57,7 @@ def show_status(
 ) -> None:
     """Print how far the read models are behind the log, and which games stand still and why.
 
-    Exit code 1 if a game stands still, or models are missing.
+    Exit code 1 if a game stands still, or models are missing or of another format.
     """
     run(_status(on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable), data, redis, game))
 
@@ -79,7 +79,7 @@ def run_audit(
 ) -> None:
     """Recompute games from the log alone and compare: state, feed, history, lists. Reads the whole log.
 
-    Everything may be running. Exit code 1 if anything was wrong, whether it was mended or not.
+    Everything may be running. Exit code 1 if anything was wrong, mended or not, or if there is none of a name.
     """
     there = on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable)
     sample = Sample(frozenset(game_id or ()), percent, secrets.token_hex(4) if salt is None else salt)
@@ -145,6 +145,9 @@ async def _status(there: OnKafka | None, data: Path, redis: str, game: str | Non
             for line in [line for each in found for line in _troubles(each)]:
                 typer.echo(f"  {line}")
                 troubled += 1
+            for each in found:
+                if each.beside:
+                    typer.echo(f"  {_left(each)}")
     if troubled:
         raise Problem(f"{troubled} in trouble.")
 
@@ -156,7 +159,14 @@ def _standing(rules: Projected, found: list[Status]) -> str:
     return f"{rules.game.replace('_', '-')}: {len(found)} partitions, generation {generations}: {behind}"
 
 
+def _left(found: Status) -> str:
+    names = ", ".join(found.beside)
+    return f"BESIDE  partition {found.partition}: generation {names}; a rebuild is at work, or the next one removes it"
+
+
 def _troubles(found: Status) -> list[str]:
+    if found.format > FORMAT:
+        return [f"NEWER MODELS  partition {found.partition}: of format {found.format}, this program knows {FORMAT}"]
     if found.offset is None:
         return [f"NO MODELS  partition {found.partition}"] if found.end else []
     return [
@@ -189,6 +199,9 @@ async def _audit(there: OnKafka | None, data: Path, redis: str, game: str | None
             typer.echo(f"{audited} {what}s compared with the log, {wrong_ones} wrong (--salt {sample.salt})")
     if any(found.wrong for found in done) or any(found.missing for found in done):
         raise Problem("The read models were not as the log says.")
+    unknown = {*sample.games}.difference(*(found.named for found in done))
+    if unknown:
+        raise Problem(f"Neither the log nor the models know {', '.join(sorted(unknown))}.")
 
 
 async def _rebuild(there: OnKafka | None, data: Path, redis: str, game: str | None, force: bool) -> None:

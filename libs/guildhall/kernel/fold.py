@@ -87,6 +87,18 @@ def follow(rules: Rules, game: Game | None, seq: int, body: bytes, digest: bytes
     return game, []
 
 
+def check_agenda(game: Game) -> None:
+    """For a reader that shows a game as it is folded: `fold` leaves the agenda encoded, which a writer seldom asks for.
+
+    Raises Unfoldable where this program does not know one of its frames; the game is then lost.
+    """
+    try:
+        _ = game.agenda, game.waiting()
+    except Exception as error:
+        game.lost = f"agenda of version {game.version} cannot be read: {error!r}"
+        raise Unfoldable(game.lost) from error
+
+
 def _pass_over(rules: Rules, game: Game, seq: int, body: bytes, digest: bytes) -> None:
     """Take a record for what it still tells: its place in the chain, the ids that it accepted, that luck was drawn,
     that the game ended. What its hash does not vouch for may have drawn anything.

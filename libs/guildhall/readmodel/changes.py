@@ -69,6 +69,8 @@ end
 return 1
 """
 _REMOVED_AT_ONCE = 500
+_FIELDS_AT_ONCE = 1_000
+"""Of a hash in one command: Lua's `unpack` ends at some 8,000 parts."""
 
 
 class Outcome(Enum):
@@ -106,13 +108,14 @@ class Changes:
 
     def put(self, key: str, values: Mapping[str, bytes] | Mapping[int, bytes]) -> None:
         """Fields of a hash."""
-        if values:
-            self.add("HSET", key, *(part for pair in values.items() for part in pair))
+        parts = [part for pair in values.items() for part in pair]
+        for begin in range(0, len(parts), 2 * _FIELDS_AT_ONCE):
+            self.add("HSET", key, *parts[begin : begin + 2 * _FIELDS_AT_ONCE])
 
     def drop(self, key: str, fields: "list[int] | list[str]") -> None:
         """Take fields from a hash."""
-        if fields:
-            self.add("HDEL", key, *fields)
+        for begin in range(0, len(fields), _FIELDS_AT_ONCE):
+            self.add("HDEL", key, *fields[begin : begin + _FIELDS_AT_ONCE])
 
     def remove(self, *keys: str) -> None:
         """Whole keys."""

@@ -171,11 +171,11 @@ PROJECTED = Counter("guildhall_projected_records", "Records folded into read mod
 PROJECTION_RETRIES = Counter(
     "guildhall_projection_retries", "Times that a projection waited for log or Redis.", ["game"], registry=REGISTRY
 )
-PROJECTION_STOPPED = Counter(
-    "guildhall_projection_stopped", "Games whose models stand still, as it happened.", ["game"], registry=REGISTRY
+PROJECTION_STOPPED = Gauge(
+    "guildhall_projection_stopped_games", "Games (or pools) whose models stand still.", ["game"], registry=REGISTRY
 )
 UNREADABLE_MODELS = Counter(
-    "guildhall_unreadable_models", "Stored models that a view could not read.", ["game"], registry=REGISTRY
+    "guildhall_unreadable_models", "Stored models that could not be read.", ["game"], registry=REGISTRY
 )
 PROJECTION_FAILING = Gauge(
     "guildhall_projection_failing",
