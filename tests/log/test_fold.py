@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guildhall.log.errors import OutOfOrder
-from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void, fold
+from guildhall.log.errors import LogShorter, OutOfOrder
+from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void, fold, is_of
 from guildhall.log.memory import MemoryBroker
 from guildhall.log.port import CLAIM_KEY, Claim, Entry, Position, ProducerRecord, Record
 from guildhall.log.reader import AT_A_TIME, READ_LIMIT, fold_to_end
@@ -165,3 +165,27 @@ async def test_others_have_their_turn_while_a_partition_is_folded() -> None:
     assert turns >= 2 * READ_LIMIT / AT_A_TIME
     assert [verdict.offset for verdict in verdicts] == list(range(2 * READ_LIMIT))
     assert state.seqs == {"a": 2 * READ_LIMIT - 1}
+
+
+async def test_a_log_that_ends_before_what_was_folded_is_told() -> None:
+    events = await MemoryBroker().log().events("t")
+    await events.append(0, [ProducerRecord("a", b"x")] * 3)
+    told: list[Verdict] = []
+    with pytest.raises(LogShorter) as shorter:
+        await fold_to_end(events, 0, FoldState(next_offset=5), told.append)
+    assert (shorter.value.end, shorter.value.folded, told) == (3, 5, [])
+
+
+def test_a_verdict_knows_its_record() -> None:
+    claim = Record(0, CLAIM_KEY, encode_claim(Claim("me", "here")))
+    records = [
+        claim,
+        *(Record(n, "a", encode_entry(Entry(0, b"h", b"%d" % n, n))) for n in (1, 2)),
+        Record(3, "a", encode_entry(Entry(0, b"h", b"void", 1))),
+        Record(4, "b", b"damaged"),
+    ]
+    state = FoldState()
+    for verdict in [fold(state, record) for record in records]:
+        same = [record for record in records if is_of(verdict, record)]
+        moved = [r for r in records if is_of(verdict, Record(verdict.offset, r.key, r.value))]
+        assert same == moved == [records[verdict.offset]]

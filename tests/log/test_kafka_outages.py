@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import TypeVar
 
 import pytest
+from confluent_kafka import Consumer, KafkaError
 from structlog.testing import capture_logs
 
 from guildhall.log.errors import LogUnavailable
@@ -15,7 +16,8 @@ from guildhall.log.kafka import KafkaLog, open_kafka
 from guildhall.log.kafka_client import Connection
 from guildhall.log.kafka_group import KafkaGroup
 from guildhall.log.kafka_producer import KafkaProducer
-from guildhall.log.port import Appended, Claim, Doubt, EventsTopic, ProducerRecord
+from guildhall.log.kafka_tail import KafkaTail
+from guildhall.log.port import Appended, Claim, Doubt, EventsTopic, ProducerRecord, Record
 from guildhall.log.reader import fold_to_end
 from guildhall.log.writer import RuledOut, Writer
 from tests import kafka_broker
@@ -264,3 +266,60 @@ async def test_a_member_that_cannot_be_made_anew_is_made_later(broker: Broker, l
         while sorted(assigned) != [0, 1, 2]:
             await asyncio.sleep(0.02)
     await group.leave(10.0)
+
+
+async def read_by(tail: KafkaTail, offset: int) -> Sequence[Record]:
+    async with asyncio.timeout(60):
+        return await tail.read(0, offset, 10)
+
+
+async def test_a_tail_that_cannot_be_made_anew_is_made_later(broker: Broker, log: KafkaLog, topic: str) -> None:
+    """Meanwhile every read has an outcome."""
+    events = await events_topic(log, topic)
+    await appended_once_reached(events, b"first")
+    tail = KafkaTail(log.connection, events)
+    assert [found.value for found in await read_by(tail, 0)] == [b"first"]
+    waiting = asyncio.create_task(read_by(tail, 1))
+    await asyncio.sleep(0)
+    good, steer = tail._connection, tail._steer
+
+    def fail(consumer: Consumer) -> None:
+        """In the tail's own thread: its first consumer fails, and a new one cannot be made."""
+        tail._steer = steer  # type: ignore[method-assign]  # the fault
+        tail._connection = Connection(broker.bootstrap, client={"no.such.setting": True})
+        consumer.close()
+        consumer.poll(0)
+
+    with capture_logs() as lines:
+        tail._steer = fail  # type: ignore[method-assign]  # the fault
+        with pytest.raises(LogUnavailable):
+            await waiting
+        with pytest.raises(LogUnavailable, match=r"no\.such\.setting"):
+            while True:
+                with contextlib.suppress(RuntimeError):
+                    await read_by(tail, 1)
+    assert len([line for line in lines if "the tail failed" in line["event"]]) >= 2
+    tail._connection = good
+    await appended_once_reached(events, b"second")
+    assert [found.value for found in await once_reached(lambda: read_by(tail, 1))] == [b"second"]
+    await tail.close()
+
+
+async def test_a_tail_that_is_refused_says_so(broker: Broker, log: KafkaLog, topic: str) -> None:
+    """As where its rights are withdrawn: to whoever reads each time, in one line; and it goes on after that."""
+    events = await events_topic(log, topic)
+    await appended_once_reached(events, b"first")
+    tail = KafkaTail(log.connection, events)
+    refused = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    assert len(await read_by(tail, 0)) == 1
+    with capture_logs() as lines:
+        for _ in range(3):
+            waiting = asyncio.create_task(read_by(tail, 1))
+            await asyncio.sleep(0)
+            await asyncio.to_thread(tail._refused, 0, refused)
+            with pytest.raises(LogUnavailable):
+                await waiting
+    assert [line["event"] for line in lines] == ["the tail can't read"]
+    await appended_once_reached(events, b"second")
+    assert [found.value for found in await read_by(tail, 1)] == [b"second"]
+    await tail.close()

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import pytest
+from structlog.testing import capture_logs
 
 from guildhall.log.errors import (
     Busy,
@@ -29,16 +30,20 @@ from guildhall.log.port import (
     Log,
     Position,
     ProducerRecord,
+    Record,
     TooLarge,
 )
 from guildhall.log.reader import fold_to_end
 from guildhall.log.values import encode_claim, encode_entry
 from guildhall.log.writer import Limits, Outcome, RuledOut, Writer
 from tests.log.conftest import MAX_RECORD_BYTES, Connect
+from tests.log.virtual_time import run
 
 # A writer that polls only when a test wants it, so that nothing is found out by chance.
 STILL = Limits(poll_seconds=3600, first_pause=0.001, last_pause=0.01)
 PARTITION = 2
+
+T = TypeVar("T")
 
 
 class Owner:
@@ -471,7 +476,7 @@ async def test_a_claim_waits_for_a_log_that_is_down(faulty: EventsTopic, faults:
     owner = own(faulty, "one")
     faults.down = True
     claiming = asyncio.ensure_future(owner.writer.claim())
-    while faults.appends < 3:
+    while faults.requests < 3:
         await asyncio.sleep(0.001)
     faults.down = False
     assert await claiming == 0
@@ -599,3 +604,148 @@ async def test_a_foreign_claim_rules_out_what_is_queued_and_what_was_sent(
     assert list(await asyncio.gather(sent, queued)) == [RuledOut(), RuledOut()]
     assert [type(v) for v in owner.told] == [ClaimSeen, ClaimSeen, Void]
     assert await faulty.end_offset(PARTITION) == 3, "what was queued was never sent"
+
+
+# --- on a log that has become shorter, in virtual time
+
+
+class Losing(Faults):
+    """A broker's log that loses its last records, and a deposed broker that answers an end of before."""
+
+    def __init__(self) -> None:
+        self.broker = MemoryBroker()
+        self.old_end: int | None = None
+        self.down = False
+
+    async def ask(self, topic: str, partition: int, answer: Callable[[], T]) -> T:
+        found = await super().ask(topic, partition, answer)
+        return self.old_end if isinstance(found, int) and self.old_end is not None else found  # type: ignore[return-value]
+
+    async def request(self, topic: str, partition: int) -> None:
+        if self.down:
+            raise LogUnavailable("down")
+
+    async def events(self) -> EventsTopic:
+        return await self.broker.log(self).events("events")
+
+    @property
+    def stored(self) -> list[Record]:
+        return self.broker.events["events"][PARTITION]
+
+
+async def serving(losing: Losing) -> Owner:
+    """An owner that has folded its claim and four entries of a game."""
+    owner = Owner(await losing.events(), "one", Limits())
+    await owner.writer.claim()
+    for seq in range(1, 5):
+        assert await owner.append("a", seq) == Appended(seq)
+    return owner
+
+
+async def has_failed(owner: Owner) -> None:
+    await owner.writer.ended()
+    assert isinstance(owner.writer.failure, LogUnreadable) and not owner.writer.serving
+    await owner.writer.close()
+
+
+def test_a_log_that_lost_records_ends_the_writer() -> None:
+    async def main() -> None:
+        losing = Losing()
+        owner = await serving(losing)
+        del losing.stored[3:]
+        with capture_logs() as lines:
+            with pytest.raises(LogUnavailable):
+                await owner.writer.confirm()
+            waiting = owner.append("b", 1)
+            with pytest.raises(LogUnavailable):
+                await owner.writer.confirm()
+            await has_failed(owner)
+        assert isinstance(await waiting, Doubt)
+        assert len(losing.stored) == 3, "nothing was appended behind the hole, no claim either"
+        assert [line["log_level"] for line in lines] == ["error"], "told once"
+
+    run(main())
+
+
+def test_an_append_that_comes_to_lie_below_what_was_folded_ends_the_writer() -> None:
+    async def main() -> None:
+        losing = Losing()
+        owner = await serving(losing)
+        del losing.stored[3:]
+        assert isinstance(await owner.append("b", 1), Doubt)
+        await has_failed(owner)
+        assert len(losing.stored) == 4
+
+    run(main())
+
+
+def test_a_claim_that_comes_to_lie_below_what_was_folded_ends_the_writer() -> None:
+    async def main() -> None:
+        losing = Losing()
+        owner = await serving(losing)
+        other = Owner(await losing.events(), "two", STILL)
+        await other.writer.claim()
+        await owner.writer.stood_down()
+        del losing.stored[3:]
+        with pytest.raises(LogUnreadable):
+            await owner.writer.claim()
+        await has_failed(owner)
+        assert len(losing.stored) == 4
+        await other.writer.close()
+
+    run(main())
+
+
+def test_an_old_end_is_waited_out() -> None:
+    async def main() -> None:
+        losing = Losing()
+        owner = await serving(losing)
+        losing.old_end = 3
+        with pytest.raises(LogUnavailable):
+            await owner.writer.confirm()
+        waiting = owner.append("a", 5)
+        await asyncio.sleep(Limits().shorter_seconds / 2)
+        assert not waiting.done()
+        losing.old_end = None
+        assert await waiting == Appended(5)
+        assert await owner.writer.confirm() == Position(6, 0)
+        await asyncio.sleep(Limits().shorter_seconds)
+        assert owner.writer.serving and len(losing.stored) == 6
+        losing.old_end = 3
+        with pytest.raises(LogUnavailable):
+            await owner.writer.confirm()
+        await asyncio.sleep(Limits().shorter_seconds / 2)
+        losing.old_end = None
+        assert await owner.writer.confirm() == Position(6, 0), "asked anew for as long as that"
+        await owner.writer.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("how", "more"),
+    [*((how, more) for how in ("short seen", "down") for more in (1, 2, 3)), ("neither seen", 1), ("neither seen", 3)],
+)
+def test_a_hole_that_another_owner_has_filled_is_seen(how: str, more: int) -> None:
+    """To just below, to, and beyond where the fold stands. To where it stands and never looked at: nothing tells."""
+
+    async def main() -> None:
+        losing = Losing()
+        owner = await serving(losing)
+        if how == "down":
+            losing.down = True
+            with pytest.raises(LogUnavailable):
+                await owner.writer.confirm()
+        del losing.stored[3:]
+        if how == "short seen":
+            with pytest.raises(LogUnavailable):
+                await owner.writer.confirm()
+        losing.stored.append(Record(3, CLAIM_KEY, encode_claim(Claim("two", "two:1"))))
+        for n in range(1, more):
+            losing.stored.append(Record(3 + n, "b", encode_entry(Entry(3, b"hash", b"body", n))))
+        losing.down = False
+        waiting = owner.append("c", 1)
+        await has_failed(owner)
+        assert isinstance(await waiting, Doubt)
+
+    run(main())

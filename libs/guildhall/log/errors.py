@@ -11,6 +11,18 @@ class LogUnavailable(LogError):
     """The log can't be reached now; nothing is known to be wrong with it, and trying again may help."""
 
 
+class LogShorter(LogUnavailable):
+    """The partition ends before what was folded of it. Records were lost, or for a moment a deposed broker answers.
+
+    `end` is where it ends, `folded` the offset after the last record that was folded.
+    """
+
+    def __init__(self, place: str, end: int, folded: int) -> None:
+        super().__init__(f"{place} ends at offset {end}, but {folded} was folded before")
+        self.end = end
+        self.folded = folded
+
+
 class LogUnreadable(LogError):
     """The log's store is damaged, foreign, or of a newer schema; trying again won't help.
 

@@ -123,11 +123,26 @@ def fold(state: FoldState, record: Record) -> Verdict:
     """Judges the next record of the partition and moves the state past it. Raises `OutOfOrder`, changing nothing."""
     if record.offset != state.next_offset:
         raise OutOfOrder(state.next_offset, record.offset)
-    value: Claim | Entry | BadValue
-    try:
-        value = decode(record.value)
-    except BadValue as error:
-        value = error
-    verdict = judge(state, record.offset, record.key, value)
+    verdict = judge(state, record.offset, record.key, _value(record))
     advance(state, verdict)
     return verdict
+
+
+def is_of(verdict: Verdict, record: Record) -> bool:
+    """Whether the verdict may be of this record: it has that offset, key and value (of a damaged one only the key)."""
+    if verdict.offset != record.offset:
+        return False
+    match verdict:
+        case Effective() | Void():
+            return (verdict.aggregate_id, verdict.entry) == (record.key, _value(record))
+        case ClaimSeen():
+            return (CLAIM_KEY, verdict.claim) == (record.key, _value(record))
+        case Damaged():
+            return verdict.key == record.key
+
+
+def _value(record: Record) -> Claim | Entry | BadValue:
+    try:
+        return decode(record.value)
+    except BadValue as error:
+        return error

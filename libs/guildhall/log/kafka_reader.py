@@ -21,7 +21,7 @@ _MAX_WAITING = 1000
 _PAGE_BYTES = 4 << 20
 """A read that has found so much ends, however few records that is."""
 
-GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
+GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION}
 DAMAGED = {KafkaError._BAD_MSG, KafkaError._BAD_COMPRESSION, KafkaError.INVALID_MSG}
 
 T = TypeVar("T")

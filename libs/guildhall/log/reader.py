@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from guildhall.log.errors import LogUnavailable
+from guildhall.log.errors import LogShorter, LogUnavailable
 from guildhall.log.fold import FoldState, Verdict, fold
 from guildhall.log.port import EventsTopic, Record
 
@@ -59,5 +59,13 @@ async def fold_to(
 async def fold_to_end(
     topic: EventsTopic, partition: int, state: FoldState, listener: Callable[[Verdict], None]
 ) -> None:
-    """`fold_to` the end that the partition has now or later."""
-    await fold_to(topic, partition, state, await topic.end_offset(partition), listener)
+    """`fold_to` the end that the partition has now or later. Raises `LogShorter` too."""
+    await fold_to(topic, partition, state, await end_of(topic, partition, state.next_offset), listener)
+
+
+async def end_of(topic: EventsTopic, partition: int, folded: int) -> int:
+    """Where the partition ends now or later, for who has folded it so far. Raises `LogUnavailable`; `LogShorter`."""
+    end = await topic.end_offset(partition)
+    if end < folded:
+        raise LogShorter(f"{topic.name}/{partition}", end, folded)
+    return end

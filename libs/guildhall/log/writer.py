@@ -15,12 +15,14 @@ from guildhall.log.errors import (
     Busy,
     Closed,
     InFlight,
+    LogShorter,
     LogUnavailable,
+    LogUnreadable,
     NotOwner,
     Quarantined,
     WrongSeq,
 )
-from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void, advance, judge
+from guildhall.log.fold import ClaimSeen, Damaged, Effective, FoldState, Verdict, Void, advance, fold, is_of, judge
 from guildhall.log.port import (
     CLAIM_KEY,
     NO_CLAIM,
@@ -32,13 +34,16 @@ from guildhall.log.port import (
     EventsTopic,
     Position,
     ProducerRecord,
+    Record,
     TooLarge,
 )
-from guildhall.log.reader import fold_to, fold_to_end
+from guildhall.log.reader import end_of, read_to
 from guildhall.log.snapshots import Checkpoint
 from guildhall.log.values import encode_claim, encode_entry
 from guildhall.shared import shared
-from guildhall.telemetry import metrics
+from guildhall.telemetry import logs, metrics
+
+_log = logs.get("log")
 
 
 class RuledOut(msgspec.Struct, frozen=True, gc=False):
@@ -56,7 +61,9 @@ class Limits(msgspec.Struct, frozen=True):
 
     At most `max_in_flight` appends with `max_in_flight_bytes` of bodies may be without an outcome. An idle writer looks
     for others' records every `poll_seconds`. Pauses while the log can't be reached, or an append is in doubt, double
-    from `first_pause` to `last_pause` seconds, jittered.
+    from `first_pause` to `last_pause` seconds, jittered. A log that ends before what was folded is asked again for
+    `shorter_seconds`; then its records count as lost. A deposed broker may answer an old end for as long as its
+    session, which is 9 s unless its operator says otherwise.
     """
 
     max_in_flight: int = 4096
@@ -64,6 +71,7 @@ class Limits(msgspec.Struct, frozen=True):
     poll_seconds: float = 0.25
     first_pause: float = 0.02
     last_pause: float = 2.0
+    shorter_seconds: float = 10.0
 
 
 class _Pending(msgspec.Struct, eq=False):
@@ -90,6 +98,9 @@ class Writer:
     `state` is where the fold stands (new, or from `guildhall.log.recovery`); it is the writer's from now on.
     `listener` is told the verdict of every record in log order, own appends included (before their outcome is), and
     must not raise: that ends the writer. An instance has one writer per partition.
+
+    Where the log lost records that were folded, the writer ends with `LogUnreadable`, and acknowledges nothing that it
+    appended since.
     """
 
     def __init__(
@@ -115,6 +126,9 @@ class Writer:
         self._bytes = 0
         self._queue: list[_Pending] = []
         self._sent = 0
+        self._last: Verdict | None = None
+        self._troubled = False
+        self._short_since: float | None = None
         self._claiming: asyncio.Future[int] | None = None
         self._claim_sent = False
         self._confirming: asyncio.Future[Position] | None = None
@@ -305,6 +319,7 @@ class Writer:
                     quiet = await self._round()
                 except LogUnavailable:
                     quiet = False
+                    self._troubled = True
                 if self._queue or self._sent or self._claiming is not None:
                     self._wake.set()
                 if quiet:
@@ -323,7 +338,8 @@ class Writer:
         self._asked, self._confirming = self._confirming, None
         try:
             doubted = self._sent > 0
-            if doubted:
+            self._troubled = self._troubled or doubted
+            if self._troubled:
                 await self._fold_to_end()
             if self._claiming is not None or self._sent:
                 await self._claim_once()
@@ -350,10 +366,10 @@ class Writer:
         record = ProducerRecord(CLAIM_KEY, encode_claim(self._me))
         self._claim_sent = True
         try:
-            [outcome] = await self._topic.append(self._partition, [record])
+            [outcome] = await self._append([record])
             await self._fold_to_end()
             if isinstance(outcome, Appended):
-                await fold_to(self._topic, self._partition, self._state, outcome.offset + 1, self._told)
+                await self._fold_to(outcome.offset + 1)
         finally:
             self._claim_sent = False
         if not isinstance(outcome, Appended) and not (self._owns and self._state.newest_claim > before):
@@ -379,7 +395,7 @@ class Writer:
             pending.claim = claim
         self._sent += len(batch)
         self._together.observe(len(batch))
-        outcomes: Sequence[AppendOutcome] = await self._topic.append(self._partition, records)
+        outcomes = await self._append(records)
         confirmed = False
         for pending, entry, outcome in zip(batch, entries, outcomes, strict=True):
             if isinstance(outcome, TooLarge):
@@ -391,11 +407,61 @@ class Writer:
                 confirmed = True
         return confirmed
 
+    async def _append(self, records: Sequence[ProducerRecord]) -> Sequence[AppendOutcome]:
+        """As `EventsTopic.append`. Raises `LogUnreadable` where that shows that records which were folded are lost."""
+        outcomes = await self._topic.append(self._partition, records)
+        for outcome in outcomes:
+            if isinstance(outcome, Appended) and outcome.offset < self._state.next_offset:
+                raise self._lost(f"a record was appended at {outcome.offset}, and {self._state.next_offset} was folded")
+        return outcomes
+
     async def _fold_to_end(self) -> None:
-        await fold_to_end(self._topic, self._partition, self._state, self._told)
+        """Raises `LogUnavailable`; `LogUnreadable`, where records that were folded are lost."""
+        try:
+            end = await end_of(self._topic, self._partition, self._state.next_offset)
+        except LogShorter as shorter:
+            self._shorter(shorter)
+            raise
+        await self._fold_to(end)
+        self._troubled = False
+        self._short_since = None
+
+    def _shorter(self, error: LogShorter) -> None:
+        """Raises `LogUnreadable` where that is so for too long, or nobody could see that what was lost is back."""
+        now = asyncio.get_running_loop().time()
+        if self._short_since is None:
+            self._short_since = now
+            _log.error(
+                "the log ends before what was folded",
+                topic=self._topic.name,
+                partition=self._partition,
+                end=error.end,
+                folded=error.folded,
+            )
+        if self._last is None or now - self._short_since >= self._limits.shorter_seconds:
+            raise self._lost(str(error)) from error
+
+    async def _fold_to(self, end: int) -> None:
+        """Folds what lies before `end`. With it, and after trouble always, the record is read that was folded last:
+        a log that was shorter for a while has another one there."""
+        state, last = self._state, self._last
+
+        def take(record: Record) -> None:
+            if record.offset >= state.next_offset:
+                self._told(fold(state, record))
+            elif last is not None and not is_of(last, record):
+                raise self._lost(f"offset {record.offset} holds another record than was folded")
+
+        if end > state.next_offset or self._troubled:
+            begin = state.next_offset if last is None else last.offset
+            await read_to(self._topic, self._partition, begin, end, take)
+
+    def _lost(self, why: str) -> LogUnreadable:
+        return LogUnreadable(f"{self._topic.name}/{self._partition}", f"it has lost records: {why}")
 
     def _told(self, verdict: Verdict) -> None:
         """Takes in what the fold has just passed: tells the listener, then settles what it decides."""
+        self._last = verdict
         self._listener(verdict)
         match verdict:
             case Effective():
