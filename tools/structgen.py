@@ -551,11 +551,14 @@ class Module:
         lines = [f"{local}: {self.type_of(each, presence)} = {_default(each, presence)}", f"if {here}:"]
         if each.repeated and not each.is_number:
             items, item = f"items{each.number}", f"item{each.number}"
-            value = f"_wire.sorted_pairs({items})" if each.kind == "string_pairs" else f"tuple({items})"
+            value, more = f"tuple({items})", here
+            if each.kind == "string_pairs":
+                # Whatever comes behind the last one is no next field, so it is `strict` that refuses it.
+                value, more = f"_wire.sorted_pairs({items})", f"{here} and len({items}) < _wire.MOST_PAIRS"
             return [
                 *lines,
                 f"    {items}: list[{self.element_type(each)}] = []",
-                f"    while {here}:",
+                f"    while {more}:",
                 *(f"        {line}" for line in self._decode_value(each, len(tag), item)),
                 f"        {items}.append({item})",
                 f"    {local} = {value}",

@@ -201,7 +201,8 @@ class Terminal:
         for player in sorted(view.players, key=lambda player: ranks[player.seat]):
             rank = ranks[player.seat]
             style = "bold green" if rank == 1 else ""
-            table.add_row(str(rank), name(subjects[player.seat]), str(player.gold), str(player.infamy), style=style)
+            called = Text(name(subjects[player.seat]))
+            table.add_row(str(rank), called, str(player.gold), str(player.infamy), style=style)
         return table
 
     # --- what an item does

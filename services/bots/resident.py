@@ -1,8 +1,9 @@
-"""A bot of the hall: plays every game in which matchmaking has seated it, like any third party's client would."""
+"""A bot of the hall: plays every game in which it has a seat, like any third party's client would."""
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 
 from guildhall.telemetry import logs
 
@@ -13,23 +14,39 @@ _log = logs.get("bots")
 
 
 async def reside(
-    subject: str, games: Callable[[], AsyncIterator[Sequence[str]]], play: Callable[[str], Awaitable[None]]
+    subject: str,
+    seated: Callable[[], AsyncGenerator[Sequence[str], None]],
+    unfinished: Callable[[], Awaitable[Sequence[str]]],
+    play: Callable[[str], Awaitable[None]],
 ) -> None:
-    """Play without end: `games()` tells the ids of the subject's unfinished games, now and whenever they change;
-    `play(game_id)` plays one until it is over. Whatever fails is tried again.
+    """Play without end; whatever fails is tried again.
+
+    `seated()` tells the ids of the games in which matchmaking has seated the subject, now and whenever they change.
+    `unfinished()` gives those of all its unfinished games: matchmaking may have forgotten some, since its pool was put
+    back (decision 35). `play(game_id)` plays one until it is over.
     """
     playing: dict[str, asyncio.Task[None]] = {}
     pause = FIRST_PAUSE
+
+    def begin(game_ids: Sequence[str]) -> None:
+        for game_id in game_ids:
+            if game_id not in playing:
+                playing[game_id] = asyncio.create_task(_play_on(subject, game_id, play))
+
     try:
         while True:
             try:
-                async for unfinished in games():
-                    pause = FIRST_PAUSE
-                    for game_id in set(playing) - set(unfinished):
-                        playing.pop(game_id).cancel()
-                    for game_id in unfinished:
-                        if game_id not in playing:
-                            playing[game_id] = asyncio.create_task(_play_on(subject, game_id, play))
+                async with aclosing(seated()) as states:
+                    known: set[str] | None = None
+                    async for game_ids in states:
+                        begin(game_ids)
+                        if known is None or known - set(game_ids):
+                            others = await unfinished()
+                            for game_id in set(playing).difference(game_ids, others):
+                                playing.pop(game_id).cancel()
+                            begin(others)
+                        known = set(game_ids)
+                        pause = FIRST_PAUSE
             except Exception as error:
                 _log.warning("a bot hears of no games now", bot=subject, why=str(error))
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))

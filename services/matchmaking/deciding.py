@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from guildhall.matchmaking.v1 import structs as asked
-from guildhall.matchmaking.v1.structs import EndedForgotten
+from guildhall.matchmaking.v1.structs import EndedForgotten, encode_event
 from services.matchmaking import commands, matching, mending, offers, parties, playing, tables, tickets
 from services.matchmaking.evolve import forgettable, missed_long_ago
 from services.matchmaking.pool import Pool
@@ -15,6 +15,11 @@ from services.matchmaking.step import Step
 
 MOST_TIMERS = 500
 """So much that is due is dealt with in one tick."""
+
+MOST_BYTES = 256 * 1024
+"""Of the events of what is due, when they have so many nothing more is dealt with in the same tick. A record may have
+four times as much: commands may come before in it, and offers after.
+"""
 
 
 def decide(pool: Pool, now_ms: int, subject: str, command: Any, luck: bytes) -> list[Any]:
@@ -39,13 +44,18 @@ def decide(pool: Pool, now_ms: int, subject: str, command: Any, luck: bytes) -> 
     return step.events
 
 
-def tick(pool: Pool, now_ms: int, luck: bytes) -> list[Any]:
-    """The events of the time, applied: what is over, and new offers. Not all at once where it is much; see `due`."""
-    step = Step(pool, now_ms, luck)
+def tick(pool: Pool, now_ms: int, luck: bytes, heard_ms: int = 0) -> list[Any]:
+    """The events of the time, applied: what is over, and new offers. Not all at once where it is much; see `due`.
+
+    `heard_ms`: since when (Unix ms) whoever asks something of the pool has had an answer.
+    """
+    step = Step(pool, now_ms, luck, heard_ms)
+    size = 0
     for _ in range(MOST_TIMERS):
         timer = pool.next_timer()
-        if timer is None or timer.at_ms > step.now_ms:
+        if timer is None or timer.at_ms > step.now_ms or size >= MOST_BYTES:
             break
+        before = len(step.events)
         pool.drop_timer()
         if timer.kind == "ripe":
             ticket = pool.tickets[timer.key]
@@ -53,6 +63,7 @@ def tick(pool: Pool, now_ms: int, luck: bytes) -> list[Any]:
             pool.ripen(ticket, step.now_ms)
         else:
             _EXPIRE[timer.kind](step, timer.key)
+        size += sum(len(encode_event(event)) for event in step.events[before:])
     matching.match(step)
     return step.events
 

@@ -30,6 +30,7 @@ from services.matchmaking.deciding import due
 from services.matchmaking.evolve import evolve
 from services.matchmaking.house import HouseRules
 from services.matchmaking.judging import LUCK_BYTES, Asked, Group, failed, judge_all, judge_time
+from services.matchmaking.offers import AWAY_MS
 from services.matchmaking.pool import Pool, State, copied, restore
 from services.matchmaking.step import Step
 from services.matchmaking.stored import KeptPool
@@ -124,6 +125,8 @@ class HostedPool:
         self._tick_after = 0.0
         self._ahead_ms = 0
         """How far the log's time is ahead of this machine's."""
+        self._heard_ms = 0
+        """Since when whoever asks has had an answer: since this instance serves, or the log was last away."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- reading
@@ -155,6 +158,14 @@ class HostedPool:
         """How many there are, give or take what is in flight: for metrics."""
         return len(getattr(self._pool, shelf))
 
+    def unmade_seconds(self) -> float:
+        """Since all have confirmed the oldest offer whose game is not known to be made; 0: there is none. For metrics,
+        which are asked for in a thread of their own.
+        """
+        offers = [self._pool.offers.get(offer_id) for offer_id in list(self._pool.starting.values())]
+        now_ms = clock.now_ms() + self._ahead_ms
+        return max((now_ms - offer.accepted_ms for offer in offers if offer is not None), default=0) / 1000
+
     async def at_rest(self, what: Callable[[], T]) -> T:
         """What this gives as soon as nothing is in flight."""
         if self._in_flight is None:
@@ -183,6 +194,7 @@ class HostedPool:
         try:
             await self.owner.writer.confirm()
         except LogError as error:
+            self._heard_ms = self._now_ms()
             raise self.owner.failed(error) from error
 
     # --- commands
@@ -240,7 +252,7 @@ class HostedPool:
         judge_all(self._pool, self._accepted, self._waiting, group)
         if time.monotonic() >= self._tick_after:
             try:
-                judge_time(self._pool, group)
+                judge_time(self._pool, group, self._heard_ms)
             except Exception as error:
                 self._tick_after = time.monotonic() + RETRY_SECONDS
                 failed(self._pool, error, command="the clock's")
@@ -444,6 +456,7 @@ class HostedPool:
         if group is self._repair:
             self._go_on()
         self._in_flight = None
+        self._note_absence(group)
         measures.count(self._pool, group.facts)
         self._stand(self.seq + 1, group.hash, group.commands, group.at_ms)
         group.answer()
@@ -470,9 +483,16 @@ class HostedPool:
         """Be again as before the entry in flight."""
         group, self._in_flight = self._in_flight, None
         assert group is not None
+        self._note_absence(group)
         self._pool.rollback(group.mark)
         self._pool.settle()
         self._read()
+
+    def _note_absence(self, group: Group) -> None:
+        """It is known what became of the group: the log was away if that took long."""
+        now_ms = self._now_ms()
+        if now_ms - group.at_ms > AWAY_MS:
+            self._heard_ms = now_ms
 
     def _read(self) -> None:
         """Let those read who wait until nothing is in flight."""
@@ -491,6 +511,7 @@ class HostedPool:
     def serve(self) -> None:
         """This instance serves the pool from here on."""
         self._ahead_ms = 0
+        self._heard_ms = self._now_ms()
         self._arm()
 
     def leave(self, why: Failure) -> None:

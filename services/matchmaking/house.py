@@ -19,7 +19,7 @@ MATCHMAKER = HALL + "matchmaking"
 
 _BOT = "bot/"
 _MOST_RESOLVED = 1_024
-"""Terms of which the judgement is remembered."""
+"""Terms that are remembered with what they resolve to."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class HouseRules:
     """Of a subject, in the long run: each that is accepted stays in the log, and its id in memory for two days."""
     write_burst: float = 60.0
     """And so many at once."""
-    _resolved: dict[tuple[GameTerms, int], GameTerms | Refusal] = field(default_factory=dict, compare=False)
+    _resolved: dict[tuple[GameTerms, int], GameTerms] = field(default_factory=dict, compare=False)
 
     def resolve(self, terms: GameTerms, seats: Sequence[int]) -> GameTerms:
         """The terms with all defaults, judged by the game's rules for each of these numbers of seats.
@@ -73,19 +73,21 @@ class HouseRules:
             raise Refusal("INVALID_SEATS", f"Seats are different numbers from {first} to {last}.")
 
     def _resolve(self, terms: GameTerms, seats: int) -> GameTerms:
+        for named, declared, what in (
+            (terms.options, self.rules.options, "option"),
+            (terms.rulings, self.rules.rulings, "ruling"),
+        ):
+            if len(named) > len(declared):
+                raise Refusal(f"UNKNOWN_{what.upper()}", f"This game has {len(declared)} {what}s, not {len(named)}.")
         key = (terms, seats)
-        judged = self._resolved.get(key)
-        if judged is None:
+        resolved = self._resolved.get(key)
+        if resolved is None:
+            resolved = self._judge(terms, seats)
+            # Only now: what is refused can be made up without end.
             if len(self._resolved) >= _MOST_RESOLVED:
                 self._resolved.clear()
-            try:
-                judged = self._judge(terms, seats)
-            except Refusal as refusal:
-                judged = refusal.with_traceback(None)
-            self._resolved[key] = judged
-        if isinstance(judged, Refusal):
-            raise Refusal(judged.reason, judged.message, judged.rule, dict(judged.details))
-        return judged
+            self._resolved[key] = resolved
+        return resolved
 
     def _judge(self, terms: GameTerms, seats: int) -> GameTerms:
         creation = Creation(

@@ -20,15 +20,15 @@ from guildhall.matchmaking.v1.structs import encode_event
 from guildhall.rpc.errors import Failure
 from guildhall.telemetry import logs, metrics
 from services.matchmaking.accepted import Accepted, reused
-from services.matchmaking.deciding import decide, due, tick
+from services.matchmaking.deciding import MOST_BYTES, decide, due, tick
 from services.matchmaking.house import MATCHMAKER
 from services.matchmaking.pool import Mark, Pool
 
 GROUP = 32
 """Commands of one entry: so many are judged in a few milliseconds, in which nobody else is answered (decision 32)."""
 
-GROUP_BYTES = 256 * 1024
-"""No further command joins an entry of that size; a record may have four times as much."""
+GROUP_BYTES = MOST_BYTES
+"""No further command joins an entry of that size."""
 
 LUCK_BYTES = 32
 
@@ -154,14 +154,16 @@ def _accepted_before(accepted: Accepted, asked: Asked, group: Group, fresh: dict
     return True
 
 
-def judge_time(pool: Pool, group: Group) -> None:
-    """Add what is due by the clock. Raises whatever is wrong with it, and then nothing of it is done."""
+def judge_time(pool: Pool, group: Group, heard_ms: int) -> None:
+    """Add what is due by the clock. Raises whatever is wrong with it, and then nothing of it is done. `heard_ms` as
+    `deciding.tick` has it.
+    """
     when = due(pool)
     if when is None or when > group.at_ms:
         return
     mark = pool.mark()
     try:
-        events = tick(pool, group.at_ms, secrets.token_bytes(LUCK_BYTES))
+        events = tick(pool, group.at_ms, secrets.token_bytes(LUCK_BYTES), heard_ms)
     except Exception:
         pool.rollback(mark)
         raise

@@ -25,6 +25,9 @@ from services.matchmaking.house import MATCHMAKER, bot_subject, is_bot
 from services.matchmaking.pool import OVER, Offer, Pool, Table, Ticket
 from services.matchmaking.step import Step
 
+AWAY_MS = 2_000
+"""So long without an answer, and the pool was away."""
+
 
 def of_tickets(step: Step, matched: Sequence[Ticket], bots: Sequence[str]) -> None:
     """Offer a game to the players of these tickets and bots of these strengths."""
@@ -96,15 +99,23 @@ def decline(step: Step, subject: str, request: DeclineOfferRequest) -> None:
 
 
 def expire(step: Step, offer_id: str) -> None:
-    """The time to confirm is over."""
+    """The time to confirm is over; for nobody's fault where the pool was away in that time."""
     offer = step.pool.offers[offer_id]
-    if offer.deadline_ms == OVER:
+    if offer.deadline_ms == OVER or _may_be_unheard(step, offer):
         lapse(step, offer, {})
         return
     at_fault(step, offer, offer.missing)
     if not offer.table_id:
         for subject in offer.missing:
             pauses.missed(step, subject)
+
+
+def _may_be_unheard(step: Step, offer: Offer) -> bool:
+    """Whether players may have confirmed in vain: there was no answer for a while after the offer was made, or nobody
+    looked at it when it was due.
+    """
+    made_ms = offer.deadline_ms - step.house.offer_ms
+    return step.heard_ms > made_ms or step.now_ms > offer.deadline_ms + AWAY_MS
 
 
 def at_fault(step: Step, offer: Offer, subjects: Sequence[str]) -> None:

@@ -53,12 +53,16 @@ class PoolHost:
         self._store = await open_store(self._log, MATCHMAKING)
         for game in self.games:
             metrics.WAITING_TICKETS.labels(game).set_function(partial(self._count, game, "tickets"))
-            metrics.GAMES_TO_MAKE.labels(game).set_function(partial(self._count, game, "starting"))
+            metrics.UNMADE_SECONDS.labels(game).set_function(partial(self._unmade_seconds, game))
             metrics.UNSTORED_ENTRIES.labels(game).set_function(partial(self._unstored, game))
 
     def _count(self, game: str, what: str) -> int:
         pool = self._served(game)
         return 0 if pool is None else pool.count(what)
+
+    def _unmade_seconds(self, game: str) -> float:
+        pool = self._served(game)
+        return 0.0 if pool is None else pool.unmade_seconds()
 
     def _unstored(self, game: str) -> int:
         pool = self._served(game)

@@ -14,11 +14,12 @@ from services.matchmaking.pool import Pool
 class Step:
     """Time and luck of one command; what it emits takes effect at once."""
 
-    def __init__(self, pool: Pool, now_ms: int, luck: bytes) -> None:
-        """`luck`: 32 fresh random bytes. Time never goes back in a pool."""
+    def __init__(self, pool: Pool, now_ms: int, luck: bytes, heard_ms: int = 0) -> None:
+        """`luck`: 32 fresh random bytes. Time never goes back in a pool. `heard_ms` as `deciding.tick` has it."""
         self.pool = pool
         self.house = pool.house
         self.now_ms = max(now_ms, pool.at_ms)
+        self.heard_ms = heard_ms
         self.events: list[Any] = []
         self._luck = luck
         self._drawn = 0

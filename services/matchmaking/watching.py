@@ -55,8 +55,7 @@ class Watch:
             await self._hosted.read(lambda _: self._subscribe())
             while True:
                 self._caller.check_expiry()
-                if self._end is not None:
-                    raise self._end
+                end = self._end
                 if self._changed:
                     self._changed = False
                     newest = await self._hosted.at_rest(lambda: self._tell(self._hosted.pool))
@@ -66,7 +65,8 @@ class Watch:
                         if newest.last:
                             return
                         await asyncio.sleep(TOGETHER_SECONDS)
-                    continue
+                if end is not None:
+                    raise end
                 await self._woken()
         finally:
             self._unsubscribe()

@@ -10,6 +10,7 @@ from typing import Any, Final
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from guildhall.trickerion.v1 import structs as tr
 from services.trickerion import drawing
@@ -113,7 +114,7 @@ class Terminal:
         for player in sorted(view.players, key=lambda player: ranks[player.seat]):
             numbers = (str(player.fame), str(player.coins), str(player.shards))
             style = "bold green" if ranks[player.seat] == 1 else ""
-            table.add_row(str(ranks[player.seat]), who[player.seat].name, *numbers, style=style)
+            table.add_row(str(ranks[player.seat]), Text(who[player.seat].name), *numbers, style=style)
         return table
 
     def about(self, words: str) -> str | None:

@@ -5,11 +5,13 @@ import re
 from typing import Any
 
 import pytest
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from guildhall.arcane_alley.v1 import structs as aa
+from guildhall.cli.leaderboard import listed
 from guildhall.kernel.redact import redact
 from guildhall.kernel.v1.structs import Undo
+from guildhall.matchmaking.v1.structs import ListLeaderboardResponse, Rating
 from services.arcane_alley.rules import RULES
 from services.arcane_alley.sentences import _CLAUSES, Teller
 from services.arcane_alley.terminal import Terminal
@@ -22,11 +24,25 @@ SIZES = (80, 120)
 
 
 def drawn(view: aa.View, width: int = 80) -> str:
+    return printed(TERMINAL.draw(view, str, width), width)
+
+
+def printed(drawing: RenderableType, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
-    console.print(TERMINAL.draw(view, str, width))
+    console.print(drawing)
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue()
+
+
+@pytest.mark.parametrize("name", ["[/x]", "[red]boss"])
+def test_a_name_is_no_markup(name: str) -> None:
+    *_, (game, _) = steps(3, 1)
+    plain = name.replace("[", "(").replace("]", ")")
+    as_named, as_plain = (printed(TERMINAL.draw(game.view(0), lambda _, n=n: n, 120), 120) for n in (name, plain))
+    assert as_named.replace(name, plain) == as_plain and as_named != as_plain
+    board = ListLeaderboardResponse((Rating(name, 25_000_000, 1), Rating("ann", 24_000_000, 1)), 1)
+    assert name in printed(listed(board)) and "ann" in printed(listed(board))
 
 
 def named(text: str) -> set[int]:

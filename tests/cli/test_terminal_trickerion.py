@@ -40,12 +40,21 @@ def played(players: int, number: int, options: dict[str, str], undo: float = 0.0
     return steps(players, number, options, undo=undo, rules=RULES, advice=GREEDY)
 
 
-def drawn(view: tr.View, width: int = 80) -> str:
+def drawn(view: tr.View, width: int = 80, name: str = "") -> str:
+    """The table; with that name for everybody."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False)
-    console.print(TERMINAL.draw(view, str, width))
+    console.print(TERMINAL.draw(view, lambda subject: name or subject, width))
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue()
+
+
+@pytest.mark.parametrize("name", ["[/x]", "[red]boss"])
+def test_a_name_is_no_markup(name: str) -> None:
+    *_, (game, _) = played(2, 1, {})
+    plain = name.replace("[", "(").replace("]", ")")
+    as_named, as_plain = (drawn(game.view(0), 120, n) for n in (name, plain))
+    assert as_named.replace(name, plain) == as_plain and as_named != as_plain
 
 
 def specials_named(text: str) -> set[int]:

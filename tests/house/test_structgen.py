@@ -425,6 +425,23 @@ def test_maps_are_written_in_order() -> None:
     assert dict(runtime.FromString(encoded).words) == dict(pairs)
 
 
+def test_maps_are_bounded() -> None:
+    """Reading stops at the first entry too many, whatever comes behind it; large ones are not remembered."""
+    s, most = sample(), wire.MOST_PAIRS
+    pairs = tuple((f"{number:04}", "") for number in range(most))
+    encoded = s.encode_Shapes(s.Shapes(words=pairs))
+    assert s.decode_Shapes(encoded).words == s.MESSAGE_Shapes.decode(encoded).words == pairs
+    with pytest.raises(WireError):
+        s.encode_Shapes(s.Shapes(words=(*pairs, ("more", ""))))
+    one = s.encode_Shapes(s.Shapes(words=(("more", ""),)))
+    for decode in (s.decode_Shapes, s.MESSAGE_Shapes.decode):
+        with pytest.raises(WireError, match=f"more than {most} entries"):
+            decode(encoded + one + b"\xff\xff")
+    remembered = wire._remembered_pairs.cache_info().currsize
+    s.encode_Shapes(s.Shapes(words=(("large", "x" * 5_000),)))
+    assert wire._remembered_pairs.cache_info().currsize == remembered
+
+
 # --- what a module offers ------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """A pool with a record that cannot be read or folded: it is told of, and put back by an operator's record."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -10,8 +10,8 @@ from guildhall.host.operations import PoolOrder
 from guildhall.kernel import ids
 from guildhall.kernel.v1.structs import CommandRef, EndReason, Record, decode_Record, encode_Record
 from guildhall.log.fold import Effective, FoldState, fold
-from guildhall.log.memory import MemoryBroker
-from guildhall.log.port import Appended, Claim, Entry, ProducerRecord
+from guildhall.log.memory import Faults, MemoryBroker
+from guildhall.log.port import Appended, AppendOutcome, Claim, Doubt, Entry, ProducerRecord
 from guildhall.log.port import Record as Stored
 from guildhall.log.recovery import open_store
 from guildhall.log.values import encode_entry
@@ -259,6 +259,142 @@ async def test_an_offer_that_nobody_could_confirm_lapses_and_no_one_loses_its_pl
     await until_offered(mended)  # they are matched again
     for partition in (first, second):
         await partition.finish(1.0)
+
+
+class Away(Faults):
+    """While it is away, entries wait; then they are written, or lost."""
+
+    def __init__(self, lost: bool) -> None:
+        self.lost = lost
+        self.asked = asyncio.Event()
+        self.back = asyncio.Event()
+        self.back.set()
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        if not self.back.is_set():
+            self.asked.set()
+            await self.back.wait()
+            if self.lost:
+                return [Doubt("lost")] * len(records)
+        return [write(record) for record in records]
+
+
+def confirmation(subject: str, offer_id: str) -> Asked:
+    request = wire.ConfirmOfferRequest(f"{subject} confirms", GAME, offer_id)
+    return Asked(subject, request.command_id, payload_hash("ConfirmOffer", offer_id.encode()), request)
+
+
+class Clock:
+    """The pool's, which stands still from here on unless it is told otherwise."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_ms = hosted_pool.clock.now_ms()
+        monkeypatch.setattr(hosted_pool.clock, "now_ms", lambda: self.now_ms)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+async def test_an_outage_is_nobodys_fault_and_no_one_loses_its_place(
+    monkeypatch: pytest.MonkeyPatch, lost: bool
+) -> None:
+    """Both confirm in time, but the log is away for longer than the offer."""
+    broker, faults = MemoryBroker(), Away(lost)
+    partition = await owner(broker, "first", faults)
+    hosted = partition.pools[GAME]
+    for name in ("alice", "bob"):
+        await hosted.act(ticket(name, seats=(2,)))
+    await until_offered(hosted)
+    waited = {each.ticket_id: each.age for each in hosted.pool.tickets.values()}
+    [offer_id] = hosted.pool.offers
+    clock = Clock(monkeypatch)
+    faults.back.clear()
+    alice = asyncio.create_task(hosted.act(confirmation("alice", offer_id)))
+    await faults.asked.wait()
+    bob = asyncio.create_task(hosted.act(confirmation("bob", offer_id)))
+    await asyncio.sleep(0)
+    clock.now_ms += 40_000
+    faults.back.set()
+    answers = await asyncio.gather(alice, bob, return_exceptions=True)
+    assert [isinstance(answer, Failure) and answer.reason for answer in answers] == [
+        lost and "OFFER_OVER",
+        "OFFER_OVER",
+    ]
+    async with asyncio.timeout(20.0):
+        while offer_id in await hosted.at_rest(lambda: list(hosted.pool.offers)):
+            await hosted.news.wait()
+    assert await hosted.at_rest(lambda: {each.ticket_id: each.age for each in hosted.pool.tickets.values()}) == waited
+    assert await hosted.at_rest(lambda: not hosted.pool.missed)
+    second = await owner(broker, "second")
+    assert len(second.pools[GAME].pool.tickets) == 2 and not second.pools[GAME].pool.missed
+    for each in (partition, second):
+        await each.finish(1.0)
+
+
+@pytest.mark.parametrize("away_ms", [0, 20_000])
+async def test_an_outage_counts_also_where_it_is_over_before_the_offer_is(
+    monkeypatch: pytest.MonkeyPatch, away_ms: int
+) -> None:
+    """And a pool of which nothing is asked is not away."""
+    broker, faults = MemoryBroker(), Away(lost=False)
+    partition = await owner(broker, "first", faults)
+    hosted = partition.pools[GAME]
+    clock = Clock(monkeypatch)
+    for name in ("alice", "bob"):
+        await hosted.act(ticket(name, seats=(2,)))
+    while not hosted.pool.offers:
+        clock.now_ms += 10
+        hosted.go()
+        await hosted.confirm()
+        await hosted.at_rest(lambda: None)
+    [offer] = hosted.pool.offers.values()
+    faults.back.clear()
+    alice = asyncio.create_task(hosted.act(confirmation("alice", offer.offer_id)))
+    await faults.asked.wait()
+    clock.now_ms += away_ms
+    faults.back.set()
+    await alice
+    clock.now_ms = offer.deadline_ms
+    await hosted.act(ticket("carol"))
+    bob_waits = await hosted.at_rest(lambda: "bob" in hosted.pool.ticket_of)
+    assert bob_waits == bool(away_ms) == (not hosted.pool.missed)
+    await partition.finish(1.0)
+
+
+async def test_who_takes_a_pool_over_blames_nobody_for_what_was_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = MemoryBroker()
+    first = await owner(broker, "first")
+    for name in ("alice", "bob"):
+        await first.pools[GAME].act(ticket(name, seats=(2,)))
+    await until_offered(first.pools[GAME])
+    [offer] = first.pools[GAME].pool.offers.values()
+    clock = Clock(monkeypatch)
+    clock.now_ms += 10_000
+    second = await owner(broker, "second")
+    clock.now_ms = offer.deadline_ms
+    hosted = second.pools[GAME]
+    await hosted.act(ticket("carol"))
+    assert await hosted.at_rest(lambda: len(hosted.pool.tickets)) == 3
+    for partition in (first, second):
+        await partition.finish(1.0)
+
+
+async def test_how_long_players_wait_for_their_game_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    partition = await owner(MemoryBroker(), "first")
+    hosted = partition.pools[GAME]
+    assert hosted.unmade_seconds() == 0
+    game_id = await agreed(hosted, "bob")
+    offer = hosted.pool.offers[hosted.pool.starting[game_id]]
+    clock = Clock(monkeypatch)
+    clock.now_ms = offer.accepted_ms + 31_000
+    assert hosted.unmade_seconds() == 31
+    assert await tell(hosted, "game", GameMade(offer.offer_id))
+    assert hosted.unmade_seconds() == 0
+    await partition.finish(1.0)
 
 
 async def test_so_many_offers_may_be_open_that_their_end_is_more_than_one_entry() -> None:

@@ -17,14 +17,19 @@ from guildhall.matchmaking.v1.structs import (
     BotFill,
     GameTerms,
     OfferAccepted,
+    OfferLapsed,
+    OfferMade,
+    OfferMissed,
     Seating,
     TicketEnded,
     TicketOutcome,
+    encode_event,
 )
 from services.matchmaking import deciding, ratings, states
 from services.matchmaking.commands import CreationRefused, GameMade, Resignation, Result, TakeResults
+from services.matchmaking.evolve import evolve
 from services.matchmaking.house import DAY, HOUR, MATCHMAKER, HouseRules
-from services.matchmaking.offers import draw_seats
+from services.matchmaking.offers import AWAY_MS, draw_seats
 from services.matchmaking.pool import MOST_ENDED, PIECE, Rating, restore, snapshot
 from services.matchmaking.step import Step
 from services.matchmaking.widening import ALL_OPEN_MS
@@ -660,7 +665,73 @@ def test_whoever_declines_or_sits_at_a_table_has_no_pause(hall: Hall) -> None:
     assert not hall.pool.missed
 
 
+def at_the_end(hall: Hall, subject: str, late_ms: int, heard_ms: int) -> list[Any]:
+    """What comes of the subject's offer, looked at so late; answers came from so long after it was made on."""
+    deadline_ms = hall.offer(subject).deadline_ms
+    hall.now_ms = deadline_ms + late_ms
+    made_ms = deadline_ms - HOUSE.offer_ms
+    return hall._keep(deciding.tick(hall.pool, hall.now_ms, hall.luck(), made_ms + heard_ms))
+
+
+@pytest.mark.parametrize(("late_ms", "heard_ms", "fault"), [(0, 0, True), (AWAY_MS, -1, True), (0, 1, False)])
+def test_who_could_not_confirm_is_not_at_fault(hall: Hall, late_ms: int, heard_ms: int, fault: bool) -> None:
+    offered(hall, "ann", "bob")
+    hall.confirm("ann")
+    age = hall.ticket("bob").age
+    events = at_the_end(hall, "bob", late_ms, heard_ms)
+    assert outcomes(events) == [TicketOutcome.NOT_CONFIRMED] * fault
+    assert any(isinstance(event, OfferLapsed) for event in events)
+    assert ("bob" in hall.pool.missed) == fault == ("bob" not in hall.pool.ticket_of)
+    assert fault or hall.ticket("bob").age == age
+    hall.check_log()
+
+
+def test_an_offer_that_is_looked_at_late_is_nobodys_fault(hall: Hall) -> None:
+    offered(hall, "ann", "bob")
+    assert outcomes(at_the_end(hall, "bob", AWAY_MS + 1, 0)) == []
+    assert sorted(hall.pool.ticket_of) == ["ann", "bob"] and not hall.pool.missed
+
+
+def test_nobody_leaves_the_table_whose_offer_ends_in_an_outage(hall: Hall) -> None:
+    table_id = hall.table("ann", 2)
+    hall.do("bob", asked.SitDownRequest(hall.command_id(), GAME, table_id))
+    hall.do("ann", asked.StartTableRequest(hall.command_id(), GAME))
+    at_the_end(hall, "ann", 0, 1)
+    assert hall.pool.tables[table_id].people == ["ann", "bob"] and not hall.pool.tables[table_id].offer_id
+
+
 # --- the machinery
+
+
+def test_terms_that_are_refused_are_not_remembered() -> None:
+    hall = Hall(HouseRules(HOUSE.rules))
+    for number in range(100):
+        many = tuple((f"{number}.{option}", "") for option in range(200))
+        for terms in (GameTerms(many), GameTerms(rulings=many), GameTerms(((f"made up {number}", ""),))):
+            with pytest.raises(Refusal) as caught:
+                hall.queue("ann", 2, terms=terms)
+            assert caught.value.reason in ("UNKNOWN_OPTION", "UNKNOWN_RULING")
+    assert not hall.house._resolved
+    hall.queue("ann", 2)
+    assert len(hall.house._resolved) == 1
+
+
+def test_so_much_that_is_due_is_more_than_one_entry(hall: Hall) -> None:
+    """By its bytes: subjects may be long."""
+    deadline_ms = hall.now_ms + SECOND
+    for number in range(deciding.MOST_TIMERS):
+        subjects = tuple(f"{number:03}.{seat}".ljust(128, "\N{GAME DIE}") for seat in range(6))
+        made = OfferMade(f"offer {number}", subjects=subjects, terms_id="none", deadline_ms=deadline_ms)
+        for pool in (hall.pool, hall.reader):
+            evolve(pool, hall.now_ms, made)
+    hall.now_ms = deadline_ms
+    sizes, missed = [], 0
+    while hall.pool.offers:
+        events = hall.tick_once()
+        sizes.append(sum(len(encode_event(event)) for event in events))
+        missed += sum(isinstance(event, OfferMissed) for event in events)
+    assert missed == 6 * deciding.MOST_TIMERS
+    assert sum(sizes) > 4 * deciding.MOST_BYTES and max(sizes) < deciding.MOST_BYTES + 4_000
 
 
 def test_codes_are_unlike_each_other() -> None:

@@ -86,12 +86,15 @@ async def _played(running: Hall, subject: str, game_id: str) -> None:
 
 
 async def _resident(running: Hall, subject: str) -> None:
-    async def unfinished():
+    async def seated():
         async with Player(running.port, running.config.data, subject) as player:
             async for message in player.stream("WatchState", None):
                 yield [game.game_id for game in message.state.games]
 
-    await reside(subject, unfinished, lambda game_id: _played(running, subject, game_id))
+    async def unfinished() -> list[str]:
+        return []
+
+    await reside(subject, seated, unfinished, lambda game_id: _played(running, subject, game_id))
 
 
 class Seat:

@@ -9,6 +9,7 @@ import pytest
 
 from guildhall.cli.pool_log import MatchmakingBook
 from guildhall.host import clock
+from guildhall.host.failures import shutting_down
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record
 from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.memory import Faults, MemoryBroker
@@ -16,6 +17,7 @@ from guildhall.log.port import Appended, AppendOutcome, Claim, Doubt, Entry, Pro
 from guildhall.log.recovery import open_store
 from guildhall.log.snapshots import checkpoint_key, snapshot_key
 from guildhall.log.values import decode
+from guildhall.matchmaking.v1 import matchmaking_service_pb2
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
@@ -415,6 +417,33 @@ async def test_a_stream_ends_with_its_token_also_while_everything_changes() -> N
             async for _ in watch.messages():
                 assert len(numbers) < 100
     assert len(numbers) > 1
+    await partition.finish(1.0)
+
+
+async def test_what_there_is_to_tell_is_told_before_a_stream_ends() -> None:
+    partition = await owner(MemoryBroker(), "first")
+    hosted = partition.pools[GAME]
+    watch = Watch(hosted, Caller("alice", frozenset({"play"}), time.time() + 600.0), lambda pool: Told(snapshot(pool)))
+    messages = watch.messages()
+    before = await anext(messages)
+    await hosted.act(ticket("alice"))
+    watch.end(shutting_down())
+    assert await anext(messages) == state(hosted) != before
+    watch.hear()  # but no more than that, however much comes
+    with pytest.raises(Failure, match="SHUTTING_DOWN"):
+        await anext(messages)
+    await partition.finish(1.0)
+
+
+async def test_terms_of_thousands_of_options_are_not_read() -> None:
+    partition = await owner(MemoryBroker(), "first")
+    service: Any = MatchmakingService(Here(partition.pools[GAME]), b"page key")
+    request = matchmaking_service_pb2.CreateTicketRequest(command_id="many", game=GAME, validate_only=True)
+    for number in range(7_000):
+        request.terms.options[f"{number:x}"] = ""
+    with pytest.raises(Failure, match="MALFORMED_MESSAGE") as caught:
+        await service.create_ticket(request.SerializeToString(), Caller("mallory", frozenset({"play"}), 1e12), None)
+    assert caught.value.field == "terms.options"
     await partition.finish(1.0)
 
 

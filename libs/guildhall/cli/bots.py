@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,12 +19,14 @@ from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.problems import Problem
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import bot_token
+from guildhall.games.v1.structs import GameState
 from guildhall.rpc.identity import existing_key, give_bots_key
 from guildhall.telemetry import logs
 from services.bots.player import play as play_game
 from services.bots.resident import reside
 
 PATIENCE_SECONDS = 60.0
+PAGE = 500
 
 _PR_SET_PDEATHSIG = 1
 
@@ -84,10 +86,22 @@ async def _serve(games: Sequence[str], server: str, data: Path) -> None:
 
 async def _reside(game: str, strength: str, subject: str, server: str, data: Path) -> None:
     # A token lasts for a day; whoever begins again has a new one.
-    async def unfinished() -> AsyncIterator[Sequence[str]]:
+    async def seated() -> AsyncGenerator[Sequence[str], None]:
         async with Matchmaker(game, server, bot_token(data, subject), PATIENCE_SECONDS) as matchmaker:
             async for state in matchmaker.states():
                 yield [seat.game_id for seat in state.games]
+
+    async def unfinished() -> Sequence[str]:
+        wanted = {"games": (game,), "state": int(GameState.OPEN), "mine": True, "page_size": PAGE}
+        found: list[str] = []
+        async with Client("games", server, bot_token(data, subject)) as client:
+            token = ""
+            while True:
+                page = await client.call("GamesService", "ListGames", page_token=token, **wanted)
+                found += [listed.game_id for listed in page.games]
+                token = page.next_page_token
+                if not token:
+                    return found
 
     async def play(game_id: str) -> None:
         # Not where players are told to go: that is how the hall is reached from outside, and it may be TLS alone.
@@ -95,7 +109,7 @@ async def _reside(game: str, strength: str, subject: str, server: str, data: Pat
             pack = await faces.pack_of(client, await client.view(game_id))
             await play_game(client, game_id, faces.chooser(game, strength, pack))
 
-    await reside(subject, unfinished, play)
+    await reside(subject, seated, unfinished, play)
 
 
 class BotsChild:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER
@@ -13,7 +14,7 @@ from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.problems import run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name, dev_token
-from guildhall.matchmaking.v1.structs import Rating
+from guildhall.matchmaking.v1.structs import ListLeaderboardResponse, Rating
 
 _MICROS = 1_000_000
 
@@ -39,17 +40,22 @@ async def _leaderboard(game: str, first: int, me: str, server: str, data: Path) 
         await matchmaker.ready()
         best = await matchmaker.read("ListLeaderboard", page_size=first)
         own = await matchmaker.read("GetRating")
-    table = Table("", "player", "rating", "±", "games", "won", box=None, header_style="dim")
-    for number, rating in enumerate(best.ratings, start=best.first_place):
-        table.add_row(str(number), faces.shown(rating.subject), *_numbers(rating))
     console = Console(highlight=False)
     if best.ratings:
-        console.print(table)
+        console.print(listed(best))
     else:
         console.print("Nobody has played ten rated games yet.")
     skill, doubt, games, won = _numbers(own.rating)
     place = f"place {own.place}" if own.place else "no place yet"
     console.print(f"You: {skill} ± {doubt} after {games} rated games, {won} won; {place}.")
+
+
+def listed(best: ListLeaderboardResponse) -> Table:
+    """A page of the leaderboard."""
+    table = Table("", "player", "rating", "±", "games", "won", box=None, header_style="dim")
+    for number, rating in enumerate(best.ratings, start=best.first_place):
+        table.add_row(str(number), Text(faces.shown(rating.subject)), *_numbers(rating))
+    return table
 
 
 def _numbers(rating: Rating) -> tuple[str, str, str, str]:

@@ -116,7 +116,7 @@ async def _play(
     patience: float,
 ) -> None:
     scopes = ["play"] + (["seat", "operate"] if wanted["seed"] else [])
-    console = Console(highlight=False)
+    console = Console(highlight=False, emoji=False)
     client = Client(game, server, "")
     await client.ready()
     await client.close()

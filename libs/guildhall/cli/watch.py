@@ -37,7 +37,7 @@ def watch(
 
 async def _watch(game_id: str, subject: str, server: str, data: Path) -> None:
     async with await connect(game_id, subject, server, data) as client:
-        console = Console(highlight=False)
+        console = Console(highlight=False, emoji=False)
         if console.is_terminal:
             await _live(client, game_id, console)
         else:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -25,6 +26,12 @@ _GROUPS: Final = tuple(bytes((bits & 0x7F | 0x80, bits >> 7 | 0x80)) for bits in
 
 # Encoded small numbers are kept, larger ones are made each time, so that a table cannot grow without bound.
 _KEPT: Final = 0x4000
+
+MOST_PAIRS: Final = 256
+"""Entries of a map. Each takes many times its bytes to read and to keep, and no game has so many options."""
+
+_REMEMBERED: Final = 4_096
+"""Characters of a map whose bytes are remembered."""
 
 _RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "uint32": (0, 2**32 - 1),
@@ -157,16 +164,20 @@ def packed_uint32(values: tuple[int, ...]) -> bytes:
 
 
 def string_pairs(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
-    """A whole `map<string, string>` field, tags included, sorted by key. Raises WireError when a key is there twice.
+    """A whole `map<string, string>` field, tags included, sorted by key. Raises WireError when a key is there twice,
+    and for more than `MOST_PAIRS` entries.
 
     Protobuf leaves the order of a map open: upb puts "aa" before "a" where others and we do not.
     """
-    return _string_pairs(number, tuple(pairs))
+    pairs = tuple(pairs)
+    if len(pairs) > MOST_PAIRS:
+        raise WireError(f"{len(pairs)} entries, at most {MOST_PAIRS} may be")
+    if sum(map(len, chain.from_iterable(pairs))) > _REMEMBERED:
+        return _string_pairs(number, pairs)
+    return _remembered_pairs(number, pairs)
 
 
-@lru_cache(maxsize=256)
 def _string_pairs(number: int, pairs: tuple[tuple[str, str], ...]) -> bytes:
-    # Remembered: many messages tell of the same few choices.
     field, key_length, value_length = (lengths(n, Presence.REPEATED) for n in (number, 1, 2))
     entries = sorted((key.encode(), value.encode()) for key, value in pairs)
     if len({key for key, _ in entries}) != len(entries):
@@ -176,6 +187,10 @@ def _string_pairs(number: int, pairs: tuple[tuple[str, str], ...]) -> bytes:
         entry = key_length[len(key)] + key + value_length[len(value)] + value
         out += (field[len(entry)], entry)
     return b"".join(out)
+
+
+# Many messages tell of the same few choices.
+_remembered_pairs = lru_cache(maxsize=256)(_string_pairs)
 
 
 # --- reading -------------------------------------------------------------------------------------------------------
@@ -284,7 +299,8 @@ class Message(Generic[T]):
 
         Any field order is accepted, and packed, unpacked and mixed lists. Raises WireError for: an unknown field, a
         wrong wire type, a number out of range or over-long, an undefined enum value, invalid UTF-8, a truncated field,
-        a singular field or a map key that occurs twice, two members of a oneof, a required field that is missing.
+        a singular field or a map key that occurs twice, a map of more than `MOST_PAIRS` entries, two members of a
+        oneof, a required field that is missing.
         """
         found: dict[int, Any] = {}
         at = 0
@@ -346,6 +362,8 @@ class Message(Generic[T]):
             raise WireError(error.message, where) from None
         if field.kind == "string_pairs":
             pairs = found.setdefault(number, {})
+            if len(pairs) == MOST_PAIRS:
+                raise WireError(f"more than {MOST_PAIRS} entries", where)
             key, text = _PAIR.decode(content, where)
             if key in pairs:
                 raise WireError(f"the key {key!r} occurs twice", where)

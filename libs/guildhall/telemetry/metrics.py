@@ -128,9 +128,9 @@ GROUP_COMMANDS = Histogram(
 WAITING_TICKETS = Gauge(
     "guildhall_matchmaking_waiting_tickets", "Tickets that wait for a match.", ["game"], registry=REGISTRY
 )
-GAMES_TO_MAKE = Gauge(
-    "guildhall_matchmaking_games_to_make",
-    "Games that everybody has confirmed and that are not in their log yet.",
+UNMADE_SECONDS = Gauge(
+    "guildhall_matchmaking_unmade_seconds",
+    "Since everybody has confirmed the oldest game that is not in its log yet; 0: there is none.",
     ["game"],
     registry=REGISTRY,
 )
