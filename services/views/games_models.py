@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from guildhall.host.failures import log_failed, not_found
 from guildhall.kernel.rules import Rules
@@ -20,7 +20,7 @@ from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import logs
 from services.views.news import News
-from services.views.reads import RedisReadSide, unavailable
+from services.views.reads import RedisReadSide, behind_games, unavailable
 from services.views.seeing import may_see, viewers
 
 _ASK_AGAIN_SECONDS = 0.01
@@ -64,7 +64,8 @@ def chosen(models: Mapping[str, GameModels], names: Iterable[str]) -> dict[str, 
 
 async def find(models: Mapping[str, GameModels], game_id: str, caller: Caller, seconds: float) -> GameModels:
     """The game's models, if the caller may see it. One that is not there is waited for, for so long, until the models
-    have everything that was in the log when this was asked.
+    have everything that was in the log when this was asked; those of one kind of game are not waited for where another
+    kind has it.
 
     Only listings are asked that hold nothing but what the caller may see: so a game that it may not see takes the same
     way, and the same time, as one that is not there. Raises Failure GAME_NOT_FOUND, MISSING_SCOPE,
@@ -72,26 +73,47 @@ async def find(models: Mapping[str, GameModels], game_id: str, caller: Caller, s
     """
     whose = viewers(caller)
     try:
-        found = await _listed(models, game_id, whose)
-        if found is None:
-            await asyncio.gather(*(_caught_up(of, game_id, seconds) for of in models.values()))
-            found = await _listed(models, game_id, whose)
+        for of in models.values():
+            if await _listed(of, game_id, whose):
+                return of
+        return await _found_later(models, game_id, whose, seconds)
     except (RedisError, OSError) as error:
         raise unavailable(error) from error
-    if found is None:
-        raise not_found()
-    return found
 
 
-async def _listed(models: Mapping[str, GameModels], game_id: str, whose: Sequence[str | None]) -> GameModels | None:
-    for of in models.values():
-        keys = of.news.keys_of(game_id)
-        async with of.news.redis.pipeline(transaction=False) as at_once:
-            for viewer in whose:
-                at_once.zscore(keys.games(viewer), game_id)
-            if any(score is not None for score in await at_once.execute()):
-                return of
-    return None
+async def _found_later(
+    models: Mapping[str, GameModels], game_id: str, whose: Sequence[str | None], seconds: float
+) -> GameModels:
+    """The models that list it once they are level; not found where all of them are, and none does."""
+
+    async def look(of: GameModels) -> GameModels | None:
+        await _caught_up(of, game_id, seconds)
+        return of if await _listed(of, game_id, whose) else None
+
+    looking = [asyncio.create_task(look(of)) for of in models.values()]
+    nothing = not_found()
+    try:
+        for looked in asyncio.as_completed(looking):
+            try:
+                found = await looked
+            except Failure as failure:
+                nothing = failure
+                continue
+            if found is not None:
+                return found
+    finally:
+        for each in looking:
+            each.cancel()
+        await asyncio.gather(*looking, return_exceptions=True)
+    raise nothing
+
+
+async def _listed(of: GameModels, game_id: str, whose: Sequence[str | None]) -> bool:
+    keys = of.news.keys_of(game_id)
+    async with of.news.redis.pipeline(transaction=False) as at_once:
+        for viewer in whose:
+            at_once.zscore(keys.games(viewer), game_id)
+        return any(score is not None for score in await at_once.execute())
 
 
 async def _caught_up(of: GameModels, game_id: str, seconds: float) -> None:
@@ -106,8 +128,21 @@ async def _caught_up(of: GameModels, game_id: str, seconds: float) -> None:
         if records.reached(await of.news.redis.get(of.news.keys(number).position)) >= end:
             return
         if time.monotonic() >= until:
-            raise Failure("READ_MODELS_UNAVAILABLE", "The views are behind the games; ask again.")
+            raise behind_games(of.rules.game, number)
         await asyncio.sleep(_ASK_AGAIN_SECONDS)
+
+
+async def shown_alone(of: GameModels, game_id: str, caller: Caller) -> Shown:
+    """A game that is listed for the caller (`find`).
+
+    Raises Failure READ_MODELS_UNAVAILABLE where its summary is not there, or cannot be read: it comes in a moment.
+    """
+    [summary] = await _summaries({of.rules.game: of}, [(of.rules.game, game_id)])
+    if summary is None:
+        raise behind_games(of.rules.game, partition_of(game_id, of.topic.partitions))
+    if not may_see(caller, summary.subjects, spectators=summary.spectators):
+        raise not_found()
+    return Shown(of.rules.game, summary)
 
 
 async def shown(
@@ -117,6 +152,15 @@ async def shown(
 
     Raises Failure READ_MODELS_UNAVAILABLE.
     """
+    found: list[Shown | None] = []
+    for (game, _), summary in zip(wanted, await _summaries(models, wanted), strict=True):
+        seen = summary is not None and may_see(caller, summary.subjects, spectators=summary.spectators)
+        found.append(Shown(game, summary) if summary is not None and seen else None)
+    return found
+
+
+async def _summaries(models: Mapping[str, GameModels], wanted: Sequence[tuple[str, str]]) -> list[Summary | None]:
+    """None where there is none, or it cannot be read. Raises Failure READ_MODELS_UNAVAILABLE."""
     if not wanted:
         return []
     redis = next(iter(models.values())).news.redis
@@ -124,14 +168,14 @@ async def shown(
         async with redis.pipeline(transaction=False) as at_once:
             for game, game_id in wanted:
                 at_once.get(models[game].news.keys_of(game_id).summary(game_id))
-            answers: list[Any] = await at_once.execute()
+            answers: list[Any] = await at_once.execute(raise_on_error=False)
     except (RedisError, OSError) as error:
         raise unavailable(error) from error
-    found: list[Shown | None] = []
+    found: list[Summary | None] = []
     for (game, game_id), stored in zip(wanted, answers, strict=True):
-        summary = await _readable(models[game], game_id, stored)
-        seen = summary is not None and may_see(caller, summary.subjects, spectators=summary.spectators)
-        found.append(Shown(game, summary) if summary is not None and seen else None)
+        if isinstance(stored, ResponseError):
+            raise unavailable(stored, game) from stored
+        found.append(await _readable(models[game], game_id, stored))
     return found
 
 

@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from guildhall.games.v1 import games_service_pb2
 from guildhall.games.v1 import structs as g
-from guildhall.host.failures import not_found, shutting_down
+from guildhall.host.failures import shutting_down
 from guildhall.host.messages import parse
 from guildhall.kernel.v1 import structs as kernel_v1
 from guildhall.readmodel.keys import Keys
@@ -19,7 +19,7 @@ from guildhall.rpc.deadlines import Context, patience
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from services.views import listing
-from services.views.games_models import GameModels, Shown, chosen, find, partitions, shown
+from services.views.games_models import GameModels, Shown, chosen, find, partitions, shown, shown_alone
 from services.views.leaderboard import Leaderboards, Line
 from services.views.levels import Levels
 from services.views.reads import unavailable
@@ -66,9 +66,7 @@ class GamesService:
         if asked.min_version:
             seen = await models.reads.visible(asked.game_id, caller, _left(until))
             await models.reads.newest(seen, asked.min_version, _left(until))
-        [found] = await shown(self._models, [(models.rules.game, asked.game_id)], caller)
-        if found is None:
-            raise not_found()
+        found = await shown_alone(models, asked.game_id, caller)
         return g.encode_GetGameResponse(g.GetGameResponse(_summary(found, caller)))
 
     async def get_verification_bundle(
@@ -193,7 +191,7 @@ class GamesService:
         try:
             board = await self._leaderboards.of(models, time.monotonic() + patience(context))
         except (RedisError, OSError) as error:
-            raise unavailable(error) from error
+            raise unavailable(error, asked.game) from error
         lines = tuple(map(_line, board.top[: asked.limit or DEFAULT_PAGE]))
         own = board.line(caller.subject)
         answer = g.GetLeaderboardResponse(board.counted_ms, lines, _line(own) if own is not None else None)

@@ -15,6 +15,7 @@ from guildhall.rpc.deadlines import LONGEST_WAIT
 from guildhall.telemetry import logs
 from services.views.games_models import GameModels, partitions
 from services.views.levels import Levels, in_time
+from services.views.reads import behind_games
 
 LONGEST = 500
 """Lines that are kept in their order, beside each subject's own."""
@@ -72,7 +73,7 @@ class Leaderboards:
         if counting is None or failed or time.monotonic() - at > COUNT_AGAIN_SECONDS:
             counting = asyncio.create_task(self._counted(models))
             self._boards[game] = time.monotonic(), counting
-        return await in_time(counting, until)
+        return await in_time(counting, until, behind_games(game))
 
     async def _counted(self, models: GameModels) -> Board:
         """Waits for the models as long as anybody may wait: some who join may have more time than who came first."""

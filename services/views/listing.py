@@ -6,8 +6,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 from redis.asyncio import Redis
+from redis.exceptions import ResponseError
 
 from guildhall.readmodel import records
+from services.views.reads import unavailable
 
 Place: TypeAlias = tuple[int, str, str]
 """(score, game id, game): where a game stands in a listing, and the order of the listing."""
@@ -65,7 +67,7 @@ async def page(
     redis: Redis, sets: Sequence[tuple[str, str]], after: Place | None, size: int, *, highest_first: bool
 ) -> tuple[list[Place], bool]:
     """Up to `size` places that follow `after`, and whether there are more. `sets` are (game, key); a game that is in
-    several of them comes once. Raises RedisError.
+    several of them comes once. Raises RedisError, Failure READ_MODELS_UNAVAILABLE where a set of some game is none.
     """
     sources = [_Source(game, key, after) for game, key in sets]
     count = max(_AT_LEAST, _MORE_THAN_ITS_SHARE * (size + 1) // max(1, len(sources)))
@@ -90,8 +92,10 @@ async def _read(redis: Redis, sources: Sequence[_Source], count: int, highest_fi
         for source in sources:
             place = source.last[:2] if source.last is not None else ()
             await read_from([source.key], [count, int(highest_first), *place], client=at_once)
-        answers: list[Any] = await at_once.execute()
+        answers: list[Any] = await at_once.execute(raise_on_error=False)
     for source, answer in zip(sources, answers, strict=True):
+        if isinstance(answer, ResponseError):
+            raise unavailable(answer, source.game) from answer
         read = [
             (int(float(score)), records.raw(member).decode(), source.game)
             for member, score in zip(answer[::2], answer[1::2], strict=True)

@@ -64,10 +64,11 @@ class News:
         self._task = asyncio.create_task(self._read())
 
     async def close(self) -> None:
-        """Read no more."""
+        """Read no more, until it is started again."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
         await self._reader.aclose()
 
     def keys(self, partition: int) -> Keys:

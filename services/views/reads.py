@@ -27,6 +27,7 @@ from guildhall.telemetry import logs
 from services.views.live_games import HASH_BYTES, LiveGame, LiveGames, Watcher, feed, newest_version
 from services.views.news import News
 from services.views.seeing import may_see, seat_of, viewers
+from services.views.turns import Turns
 
 _ASK_AGAIN_SECONDS = 0.005
 """How often the models' position is asked for, whoever waits."""
@@ -36,10 +37,11 @@ _log = logs.get("views")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A game that the caller may see: from its seat, or as a spectator (None)."""
+    """A game that the caller, this subject, may see: from its seat, or as a spectator (None)."""
 
     live: LiveGame
     seat: int | None
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class RedisReadSide:
         self._news = news
         self._games = games
         self._history = History(rules, topic)
+        self._turns = Turns()
         self._asking: dict[int, asyncio.Task[int]] = {}
         self._asked: dict[int, float] = {}
 
@@ -95,7 +98,7 @@ class RedisReadSide:
             raise not_found()
         if live.failed is not None:
             raise live.failed.told()
-        return Seen(live, seat_of(caller, live.game.created.subjects))
+        return Seen(live, seat_of(caller, live.game.created.subjects), caller.subject)
 
     async def _check_listed(self, game_id: str, whose: Sequence[str | None], until: float) -> None:
         """Raises Failure GAME_NOT_FOUND where models that are level with the log list it for none of these."""
@@ -107,7 +110,7 @@ class RedisReadSide:
                 return
             if have >= end:
                 raise not_found()
-            await self._ask_again(until)
+            await self._ask_again(game_id, until)
 
     async def _listed(self, game_id: str, whose: Sequence[str | None]) -> tuple[bool, int]:
         """Whether one of these listings has the game; how far they are."""
@@ -136,12 +139,12 @@ class RedisReadSide:
                 return live
             await self._check_shown(game_id, caller, end)
             # The models were lost meanwhile, or went on.
-            await self._ask_again(until)
+            await self._ask_again(game_id, until)
 
-    async def _ask_again(self, until: float) -> None:
+    async def _ask_again(self, game_id: str, until: float) -> None:
         """A moment later. Raises Failure READ_MODELS_UNAVAILABLE where it is too late for that."""
         if time.monotonic() >= until:
-            raise _behind_games()
+            raise self._behind(game_id)
         await asyncio.sleep(_ASK_AGAIN_SECONDS)
 
     async def _check_shown(self, game_id: str, caller: Caller, end: int) -> None:
@@ -163,7 +166,7 @@ class RedisReadSide:
         except ValueError as error:
             # The caller has it in a listing; it is set right in a moment.
             await doubt(self._news.redis, keys, game_id)
-            raise _behind_games() from error
+            raise self._behind(game_id) from error
         if not may_see(caller, summary.subjects, spectators=summary.spectators):
             raise not_found()
         if stopped:
@@ -178,8 +181,11 @@ class RedisReadSide:
         end = await self._topic.end_offset(partition)
         while await self._position(partition) < end:
             if time.monotonic() >= until:
-                raise _behind_games()
+                raise self._behind(game_id)
         return end
+
+    def _behind(self, game_id: str) -> Failure:
+        return behind_games(self._rules.game, partition_of(game_id, self._topic.partitions))
 
     async def _position(self, partition: int) -> int:
         """How far its models are: asked once for all who wait, and not before a moment after the last answer."""
@@ -250,10 +256,14 @@ class RedisReadSide:
             _log.warning("stored state cannot be read", game_id=game_id, version=step, error=str(error))
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
+        if game is None:
+            # Of a game that was let go Redis has none.
+            game = self._history.nearest(game_id, version)
         first = game.version + 1 if game is not None else 1
         whole = game.version if game is not None else 0
         async for state, _ in self.states(seen, game, first, version):
             game, whole = state, state.version
+            self._history.remember(game_id, state)
         if game is None or whole != version:
             raise quarantined()
         return game
@@ -285,7 +295,7 @@ class RedisReadSide:
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
         offsets = _offsets(index, missing)
-        older = dict(zip(missing, await self._from_log(game_id, offsets), strict=True))
+        older = dict(zip(missing, await self._from_log(seen, offsets), strict=True))
         folds = {version for version, offset in zip(missing, offsets, strict=True) if offset >= 0}
         found = []
         for version in versions:
@@ -296,10 +306,14 @@ class RedisReadSide:
                 found.append(Recorded(version, *older[version], version in folds))
         return found
 
-    async def _from_log(self, game_id: str, offsets: list[int]) -> list[tuple[bytes, bytes]]:
+    async def _from_log(self, seen: Seen, offsets: list[int]) -> list[tuple[bytes, bytes]]:
+        if not offsets:
+            return []
+        game_id = seen.live.game_id
         partition = partition_of(game_id, self._topic.partitions)
         try:
-            return await self._history.records(partition, game_id, offsets)
+            async with self._turns.turn(seen.subject):
+                return await self._history.records(partition, game_id, offsets)
         except (BadValue, LogUnreadable) as error:
             _log.error("earlier versions unreadable", game_id=game_id, exc_info=error)
             raise quarantined() from error
@@ -368,11 +382,14 @@ def _shows(game: Game, caller: Caller) -> bool:
     return may_see(caller, game.created.subjects, spectators=game.created.spectators)
 
 
-def unavailable(error: Exception) -> Failure:
-    """Redis cannot be reached."""
-    _log.warning("read models unavailable", error=str(error))
-    return Failure("READ_MODELS_UNAVAILABLE", "The views cannot be read now; ask again.")
+def unavailable(error: Exception, game: str | None = None) -> Failure:
+    """Redis cannot be reached, or refuses what is asked of this game's models."""
+    where = {"game": game} if game is not None else {}
+    _log.warning("read models unavailable", error=str(error), **where)
+    return Failure("READ_MODELS_UNAVAILABLE", "The views cannot be read now; ask again.", where)
 
 
-def _behind_games() -> Failure:
-    return Failure("READ_MODELS_UNAVAILABLE", "The views are behind the games; ask again.")
+def behind_games(game: str, partition: int | None = None) -> Failure:
+    """The models of a game, or of one of its partitions, lack what is in its log."""
+    where = {"game": game} if partition is None else {"game": game, "partition": str(partition)}
+    return Failure("READ_MODELS_UNAVAILABLE", f"The views of {game} are behind the games; ask again.", where)

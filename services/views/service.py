@@ -14,7 +14,7 @@ from guildhall.log.port import EventsTopic, Log
 from guildhall.log.recovery import open_store
 from guildhall.rpc.server import Gate, Server
 from services.views.games_service import GAMES_SERVICE, GamesService
-from services.views.live_games import LiveGames
+from services.views.live_games import CUT_OFF_SECONDS, LiveGames
 from services.views.news import News
 from services.views.reads import RedisReadSide
 from services.views.view_service import ViewService
@@ -69,10 +69,21 @@ class Views:
 
     async def start(self) -> None:
         """Follow the news. Raises RedisError, OSError; it may be tried again."""
-        for game in self.games.values():
-            await game.news.start()
+        try:
+            for game in self.games.values():
+                await game.news.start()
+        except BaseException:
+            # Those that have begun would go on, and begin once more.
+            for game in self.games.values():
+                await game.news.close()
+            raise
         for game in self.games.values():
             game.live.start()
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether there have been no news of some game for so long that nothing of it is shown any more."""
+        return any(game.news.silent_seconds >= CUT_OFF_SECONDS for game in self.games.values())
 
     def close(self) -> None:
         """Take no more requests, and end the open streams."""

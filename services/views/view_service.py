@@ -21,7 +21,9 @@ from services.views.watch import Watch, WatchLimits
 DEFAULT_PAGE = 100
 MAX_PAGE = 1_000
 PAGE_BYTES = 1024 * 1024
-"""A page ends early when its records are larger, so that any client can take it."""
+"""A page ends early when its records are larger, so that any client can take it,"""
+PAGE_SECONDS = 5.0
+"""and when it takes longer: nobody waits for so much in vain."""
 _CHUNK = 100
 REMEMBERED_VIEWS = 32
 """Views of earlier versions of one game, some KB each."""
@@ -120,9 +122,10 @@ class ViewService:
         seen = await self._reads.visible(asked.game_id, caller, patience(context))
         game = await self._reads.newest(seen, asked.min_version, patience(context))
         key = pages.game_key(game.created.seed)
-        first = int.from_bytes(pages.opened(key, caller.subject, asked.page_token), "big") if asked.page_token else 1
+        first = _first(key, caller, asked.page_token) if asked.page_token else 1
         newest = (await self._reads.having(seen, first, patience(context), "page_token")).version
         last = min(newest, first + count - 1)
+        until = time.monotonic() + PAGE_SECONDS
         encoded: list[bytes] = []
         size = 0
         for begin in range(first, last + 1, _CHUNK):
@@ -134,6 +137,9 @@ class ViewService:
                     last = recorded.version
                     break
             if size > PAGE_BYTES:
+                break
+            if time.monotonic() >= until:
+                last = min(last, begin + _CHUNK - 1)
                 break
         token = pages.sealed(key, caller.subject, (last + 1).to_bytes(8, "big")) if last < newest else ""
         # Encoded messages one after another are their fields together.
@@ -174,3 +180,12 @@ class ViewService:
     def _check_open(self) -> None:
         if self._closing:
             raise shutting_down()
+
+
+def _first(key: bytes, caller: Caller, token: str) -> int:
+    """The version with which a page begins. Raises Failure INVALID_PAGE_TOKEN."""
+    version = int.from_bytes(pages.opened(key, caller.subject, token), "big")
+    if version < 1:
+        # The seats of a finished game know its seed, and with it the key.
+        raise Failure("INVALID_PAGE_TOKEN", "This page token is not one of this listing.", field="page_token")
+    return version

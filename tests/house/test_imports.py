@@ -10,12 +10,13 @@ from tests.house.layout import LIBS, NOT_GAMES, ROOT, SERVICES, folders, games, 
 
 MAY_IMPORT: dict[str, set[str]] = {
     "telemetry": set(),
+    "shared": set(),
     "kernel": set(),
-    "log": {"telemetry"},
+    "log": {"shared", "telemetry"},
     "rpc": {"telemetry"},
     "readmodel": {"telemetry"},
     "client": {"kernel"},
-    "host": {"kernel", "log", "rpc", "readmodel", "telemetry"},
+    "host": {"kernel", "log", "rpc", "readmodel", "shared", "telemetry"},
     "cli": {"kernel", "log", "rpc", "readmodel", "telemetry", "host", "services"},
 }
 """For each lib the others that it may import. The command line stands above the services: it starts them."""
@@ -23,9 +24,9 @@ MAY_IMPORT: dict[str, set[str]] = {
 SERVICE_MAY_IMPORT: dict[str, set[str]] = {
     # Clients like any third party's, so they cannot know more than one.
     "bots": {"kernel", "rpc", "telemetry"},
-    "matchmaking": {"kernel", "host", "log", "rpc", "readmodel", "telemetry"},
+    "matchmaking": {"kernel", "host", "log", "rpc", "readmodel", "shared", "telemetry"},
     "projection": {"kernel", "host", "log", "rpc", "readmodel", "telemetry", "games"},
-    "views": {"kernel", "host", "log", "rpc", "readmodel", "telemetry", "games"},
+    "views": {"kernel", "host", "log", "rpc", "readmodel", "shared", "telemetry", "games"},
 }
 """For each service that is no game what it may import; "games" are the folders of all games."""
 

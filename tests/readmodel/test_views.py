@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from random import Random
 from typing import Any, cast
@@ -19,6 +19,7 @@ from guildhall.readmodel.changes import Models
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.connection import open_redis
 from guildhall.readmodel.keys import Keys, live
+from guildhall.rpc import pages
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import metrics
@@ -71,7 +72,7 @@ class Side:
         self.table = Table(topic, Random(3))
         self.projection = projection
         self.redis = redis
-        self.news = News(RULES.game, PARTITIONS, redis)
+        self.news = News(RULES.game, topic.partitions, redis)
         self.live = LiveGames(Messages(rules), self.news, topic, self._no_packs)
         self.reads = RedisReadSide(rules, topic, self.news, self.live)
 
@@ -90,10 +91,10 @@ class Side:
         return await self.reads.newest(seen, self.table.games[seen.live.game_id].version, PATIENCE)
 
 
-@pytest.fixture
-async def side(redis: Redis) -> AsyncIterator[Side]:
+@asynccontextmanager
+async def read_side(redis: Redis, partitions: int = PARTITIONS) -> AsyncIterator[Side]:
     log = MemoryBroker().log()
-    topic = await log.events(f"guildhall.{RULES.game}.events", PARTITIONS)
+    topic = await log.events(f"guildhall.{RULES.game}.events", partitions)
     projection = Projection([RULES], log, redis)
     await projection.start()
     side = Side(topic, redis, projection)
@@ -103,6 +104,12 @@ async def side(redis: Redis) -> AsyncIterator[Side]:
     await side.live.close()
     await side.news.close()
     await projection.close()
+
+
+@pytest.fixture
+async def side(redis: Redis) -> AsyncIterator[Side]:
+    async with read_side(redis) as opened:
+        yield opened
 
 
 async def test_every_version_is_as_it_was(side: Side) -> None:
@@ -493,3 +500,33 @@ async def test_a_page_ends_by_what_it_shows(side: Side, monkeypatch: pytest.Monk
         got += following.versions
         token = following.next_page_token
     assert tuple(got) == tuple(whole) and len(whole) == side.table.games[game_id].version
+
+
+async def test_a_page_that_takes_long_ends_early(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    game_id = await finished(side)
+    wire = RULES.wire
+    service = ViewService(side.reads, Messages(RULES), WatchLimits())
+    monkeypatch.setattr(view_service, "PAGE_SECONDS", 0.0)
+    monkeypatch.setattr(view_service, "_CHUNK", 2)
+    got: list[int] = []
+    token = ""
+    while token or not got:
+        asked = wire.ListEventsRequest(game_id, page_token=token)
+        answer = await service.list_events(wire.encode_ListEventsRequest(asked), ALICE, cast(Any, NoDeadline()))
+        page = wire.decode_ListEventsResponse(answer)
+        assert len(page.versions) <= 2
+        got += [batch.version for batch in page.versions]
+        token = page.next_page_token
+    assert got == list(range(1, side.table.games[game_id].version + 1))
+
+
+@pytest.mark.parametrize("place", [bytes(8), b"\0"])
+async def test_a_token_that_a_seat_has_made_up_is_none(side: Side, place: bytes) -> None:
+    """When the game is over its seats know the seed."""
+    game_id = await finished(side)
+    service = ViewService(side.reads, Messages(RULES), WatchLimits())
+    key = pages.game_key(side.table.games[game_id].created.seed)
+    asked = RULES.wire.ListEventsRequest(game_id, page_token=pages.sealed(key, "alice", place))
+    with pytest.raises(Failure) as failure:
+        await service.list_events(RULES.wire.encode_ListEventsRequest(asked), ALICE, cast(Any, NoDeadline()))
+    assert (failure.value.reason, failure.value.field) == ("INVALID_PAGE_TOKEN", "page_token")

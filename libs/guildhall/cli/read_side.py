@@ -21,6 +21,7 @@ from guildhall.log.port import Log
 from guildhall.readmodel.child import RedisChild
 from guildhall.readmodel.connection import open_redis
 from guildhall.rpc.pages import hall_key
+from guildhall.rpc.server import Server
 from guildhall.telemetry import logs
 from services.projection.service import Projection
 from services.views.service import Views, add_services
@@ -30,6 +31,8 @@ REDIS_DIRECTORY = "redis"
 """Where in the data directory a hall's own Redis stores the read models."""
 
 _TRY_AGAIN_SECONDS = 1.0
+_LOOK_SECONDS = 1.0
+"""How soon health says that views cannot be read, or can again."""
 _PROJECT_AGAIN_SECONDS = 5.0
 """After what the projection could not wait out."""
 _HOME = "guildhall-redis-"
@@ -68,6 +71,7 @@ class ViewsProcess:
         self._log: Log | None = None
         self._redis: Redis | None = None
         self._views: Views | None = None
+        self._telling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Listen once log and Redis are there. Raises OSError, ValueError, `LogError`, BadPack, PortTaken."""
@@ -78,14 +82,18 @@ class ViewsProcess:
         self._redis = open_redis(config.redis)
         views = self._views = Views(config.games, self._redis, config.watching)
         await until_reached(lambda: views.open(log))
-        names = add_services(views, door.server, door.gate, hall_key(door.key))
-        await door.server.start(not_ready=["", *names])
+        names = ["", *add_services(views, door.server, door.gate, hall_key(door.key))]
+        await door.server.start(not_ready=names)
         await until_reached(views.start)
-        for name in ["", *names]:
+        for name in names:
             await door.server.set_serving(name, True)
+        self._telling = asyncio.create_task(_tell_health(door.server, names, views))
 
     async def stop(self) -> None:
         """Take nothing more, end streams with a hint to resume, answer what is open."""
+        if self._telling is not None:
+            self._telling.cancel()
+            await asyncio.gather(self._telling, return_exceptions=True)
         if self._door is not None:
             await self._door.server.refuse()
         if self._views is not None:
@@ -95,6 +103,18 @@ class ViewsProcess:
         if self._views is not None:
             await self._views.stop()
         await _close(self._redis, self._log)
+
+
+async def _tell_health(server: Server, names: Sequence[str], views: Views) -> None:
+    """Health says SERVING but while the views are cut off from Redis: other processes may be better off."""
+    serving = True
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        if serving == views.cut_off:
+            serving = not serving
+            _log.warning("the views can be read again" if serving else "the views cannot be read")
+            for name in names:
+                await server.set_serving(name, serving)
 
 
 class ProjectionProcess:

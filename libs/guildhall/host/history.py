@@ -17,6 +17,11 @@ REMEMBERED = 512
 """States remembered for all games of a host together."""
 CHUNK = 100
 """Versions read at once."""
+AT_ONCE = 8
+"""Reads of the log that are under way at once; whoever else asks waits for its turn."""
+_FOR_EACH = 4
+"""Records at most that are read for each that is wanted, rather than read once more."""
+_LONGEST_READ = 1_000
 
 
 class History:
@@ -26,28 +31,25 @@ class History:
         self._rules = rules
         self._topic = topic
         self._states: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._reading = asyncio.Semaphore(AT_ONCE)
 
     async def records(self, partition: int, game_id: str, offsets: Sequence[int]) -> list[tuple[bytes, bytes]]:
         """(body, hash) of the records at these offsets, the game's own, ascending, as `HostedGame` keeps them.
 
         Raises `LogError`.
         """
-        if not offsets:
-            return []
         offsets = [max(offset, ~offset) for offset in offsets]
-        first, span = offsets[0], offsets[-1] - offsets[0] + 1
-        if span <= 4 * len(offsets):
-            wanted = set(offsets)
-            found: dict[int, Record] = {}
-            while first <= offsets[-1]:
-                records = await self._topic.read(partition, first, min(1000, offsets[-1] - first + 1))
+        wanted = set(offsets)
+        found: dict[int, Record] = {}
+        for first, last in runs(offsets):
+            while first <= last:
+                # One after another: those of others come between, however many are wanted here.
+                async with self._reading:
+                    records = await self._topic.read(partition, first, min(_LONGEST_READ, last - first + 1))
                 if not records:
                     break
                 found.update((r.offset, r) for r in records if r.offset in wanted)
                 first = records[-1].offset + 1
-        else:
-            read = await asyncio.gather(*(self._topic.read(partition, offset, 1) for offset in offsets))
-            found = {r.offset: r for records in read for r in records}
         pairs = []
         for offset in offsets:
             entry = decode(found[offset].value) if offset in found else None
@@ -58,12 +60,11 @@ class History:
 
     async def at(self, partition: int, game_id: str, offsets: Sequence[int], version: int) -> Game:
         """The game at that version, one of 1 to `len(offsets)`; the caller's own. Raises `LogError`, Unfoldable."""
-        game = self._nearest(game_id, version)
+        game = self.nearest(game_id, version)
         done = game.version if game is not None else 0
         async for state, _ in self.fold_on(partition, game_id, offsets, game, done + 1, version):
             game = state
-            if game.version % EVERY == 0:
-                self._remember(game_id, game)
+            self.remember(game_id, game)
         if game is None or game.lost:
             raise Unfoldable(f"version {version} cannot be folded")
         return game
@@ -102,7 +103,8 @@ class History:
                 if not game.lost:
                     yield game, body
 
-    def _nearest(self, game_id: str, version: int) -> Game | None:
+    def nearest(self, game_id: str, version: int) -> Game | None:
+        """The newest state up to that version that is remembered; the caller's own."""
         for step in range(version - version % EVERY, 0, -EVERY):
             state = self._states.get((game_id, step))
             if state is not None:
@@ -110,9 +112,24 @@ class History:
                 return restore(self._rules, state)
         return None
 
-    def _remember(self, game_id: str, game: Game) -> None:
+    def remember(self, game_id: str, game: Game) -> None:
+        """Keep its state for whoever asks for a later version, if it is one of those that are kept."""
         key = (game_id, game.version)
-        if key not in self._states:
+        if game.version % EVERY == 0 and key not in self._states:
             self._states[key] = game.snapshot()
             if len(self._states) > REMEMBERED:
                 self._states.popitem(last=False)
+
+
+def runs(offsets: Sequence[int]) -> list[tuple[int, int]]:
+    """(first, last) of what is read together for these offsets, which ascend."""
+    found: list[tuple[int, int]] = []
+    wanted = 0
+    for offset in offsets:
+        if found and offset - found[-1][0] < _FOR_EACH * (wanted + 1):
+            found[-1] = found[-1][0], offset
+            wanted += 1
+        else:
+            found.append((offset, offset))
+            wanted = 1
+    return found
