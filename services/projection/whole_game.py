@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from guildhall.host.messages import Messages
-from guildhall.kernel.fold import Unfoldable, check_agenda, follow
+from guildhall.kernel.fold import Unfoldable, follow
 from guildhall.kernel.game import Game
 from guildhall.readmodel import records
 from guildhall.readmodel.changes import Changes
@@ -98,8 +98,6 @@ class WholeGame:
         try:
             self._game, _ = follow(self._rules, self._game, seq, body, digest)
             lost = self._game.lost
-            if not lost:
-                check_agenda(self._game)
         except Unfoldable as error:
             lost = str(error)
         if lost:

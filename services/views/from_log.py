@@ -4,7 +4,7 @@ import struct
 from typing import Any
 
 from guildhall.host.history import History
-from guildhall.kernel.fold import Unfoldable, check_agenda
+from guildhall.kernel.fold import Unfoldable
 from guildhall.kernel.game import Game
 from guildhall.log.errors import BadValue, LogUnreadable
 from guildhall.readmodel import records
@@ -30,8 +30,6 @@ async def from_log(history: History, redis: Any, keys: Keys, game_id: str) -> Ga
     try:
         async for state, _ in history.fold_on(keys.partition, game_id, offsets, None, 1, len(offsets)):
             game = state
-        if game is not None and not game.lost:
-            check_agenda(game)
     except (Unfoldable, LogUnreadable, BadValue) as error:
         _log.error("game cannot be folded", game_id=game_id, error=str(error))
         return None

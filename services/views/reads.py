@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from guildhall.host.failures import log_failed, not_found, quarantined
 from guildhall.host.history import CHUNK, History
 from guildhall.kernel import ids
-from guildhall.kernel.fold import Unfoldable, check_agenda, follow
+from guildhall.kernel.fold import Unfoldable, follow
 from guildhall.kernel.game import Game, restore
 from guildhall.kernel.rules import Rules
 from guildhall.kernel.v1.structs import decode_Record
@@ -331,9 +331,7 @@ class RedisReadSide:
             for record in await self.records(seen, begin, min(last, begin + CHUNK - 1)):
                 try:
                     game, _ = follow(self._rules, game, record.version, record.body, record.hash)
-                    if not game.lost:
-                        check_agenda(game)
-                    elif record.folds:
+                    if game.lost and record.folds:
                         raise Unfoldable(game.lost)
                 except Unfoldable as error:
                     _log.error("earlier versions unreadable", game_id=seen.live.game_id, exc_info=error)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from guildhall.kernel.fold import Unfoldable, fold, fold_all
+from guildhall.kernel.fold import Unfoldable, fold, fold_all, follow
 from guildhall.kernel.game import UNDO, restore
 from guildhall.kernel.ids import version_hash
 from guildhall.kernel.v1.structs import Draw, GameCreated, Record, Resigned, TimedOut, decode_Record, encode_Record
@@ -247,3 +247,21 @@ def test_a_damaged_snapshot_is_refused_or_another_game_but_nothing_else() -> Non
 def test_a_game_created_event_survives_the_snapshot() -> None:
     created: GameCreated = restore(RULES, PLAYED.game.snapshot()).created
     assert created == PLAYED.game.created and created.seed == SEED
+
+
+@pytest.mark.parametrize("frame", RULES.frames)
+def test_whoever_follows_is_lost_from_a_frame_of_an_unknown_kind_on_and_not_before(frame: type) -> None:
+    older = replace_rules(RULES, frames=tuple(known for known in RULES.frames if known is not frame))
+    game, whole = None, None
+    for seq, (body, digest) in enumerate(RECORDS, 1):
+        frames, _ = RULES.decode_agenda(decode_Record(body).agenda)
+        if frame in map(type, frames):
+            break
+        whole, _ = follow(RULES, whole, seq, body, digest)
+        game, _ = follow(older, game, seq, body, digest)
+        assert not game.lost and game.open == whole.open
+    else:
+        return
+    game, events = follow(older, game, seq, body, digest)
+    assert f"agenda of version {seq} cannot be read" in game.lost and not events
+    assert (game.version, game.hash) == (seq, digest)

@@ -71,14 +71,16 @@ def fold(rules: Rules, game: Game | None, body: bytes, digest: bytes) -> tuple[G
 
 
 def follow(rules: Rules, game: Game | None, seq: int, body: bytes, digest: bytes) -> tuple[Game, list[Any]]:
-    """`fold` for a reader that goes on behind a record that cannot be folded: `game.lost` then says why, and hall and
-    agenda are not to be used until an operator's record restores them.
+    """`fold` for a reader that goes on behind a record that cannot be folded, or leaves an agenda that cannot be read:
+    `game.lost` then says why, and hall and agenda are not to be used until an operator's record restores them.
 
     `seq` is the log's. Raises Unfoldable only where no game has begun.
     """
     if game is None or not game.lost or restores(rules, body):
         try:
-            return fold(rules, game, body, digest)
+            game, events = fold(rules, game, body, digest)
+            check_agenda(game)
+            return game, events
         except Unfoldable as error:
             if game is None:
                 raise
@@ -88,7 +90,7 @@ def follow(rules: Rules, game: Game | None, seq: int, body: bytes, digest: bytes
 
 
 def check_agenda(game: Game) -> None:
-    """For a reader that shows a game as it is folded: `fold` leaves the agenda encoded, which a writer seldom asks for.
+    """For whoever goes on with a game that `fold` gave: that leaves the agenda encoded.
 
     Raises Unfoldable where this program does not know one of its frames; the game is then lost.
     """
