@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from guildhall.host.messages import Messages
@@ -78,8 +79,8 @@ class FoldedGame:
                 self._game = restore(self.messages.rules, self._stored.snapshot)
             except ValueError as error:
                 _log.warning("stored state cannot be read", game_id=self.game_id, error=str(error))
-                self.stopped = Stopped(0, 1, self.seq, f"its stored state cannot be read: {error}")
                 self.to_refold = True
+                self.stopped = Stopped(0, 1, self.seq, f"its stored state cannot be read: {error}", refolds=True)
                 self._stored, self.version, self.feed = None, 0, []
         return self._game
 
@@ -90,8 +91,8 @@ class FoldedGame:
         _ = self.game
         if self.stopped is not None:
             self._place(changes, ~offset, entry.seq)
-            self.stopped = Stopped(self.stopped.offset, self.stopped.seq, entry.seq, self.stopped.why)
             self.to_refold = self.to_refold or restores(self.messages.rules, entry.body)
+            self.stopped = replace(self.stopped, last_seq=entry.seq, refolds=self.to_refold)
             return
         try:
             self._fold(changes, offset, entry)
@@ -197,7 +198,7 @@ async def load(redis: Redis, keys: Keys, messages: Messages, game_ids: Sequence[
 
 async def _to_refold(redis: Redis, keys: Keys, messages: Messages, game_id: str, why: str) -> FoldedGame:
     versions = await redis.strlen(keys.offsets(game_id)) // OFFSET_BYTES
-    game = FoldedGame(game_id, messages, stopped=Stopped(0, 1, versions, why))
+    game = FoldedGame(game_id, messages, stopped=Stopped(0, 1, versions, why, refolds=True))
     game.to_refold = True
     return game
 

@@ -3,7 +3,10 @@ right.
 """
 
 import struct
+from dataclasses import replace as replace_models
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from guildhall.host.history import CHUNK, History
 from guildhall.log.errors import BadValue, LogUnreadable
@@ -62,8 +65,11 @@ async def refold(projection: "PartitionProjection", game_id: str) -> bool:
                 whole.take(offset, seq, body, digest)
     except (LogUnreadable, BadValue) as error:
         _log.error("game cannot be folded again", game_id=game_id, error=str(error))
-        return True
-    right = whole.models(keys)
+        if stored.stopped is None or not stored.stopped.refolds:
+            return True
+        right = replace_models(stored, stopped=replace(stored.stopped, refolds=False))
+    else:
+        right = whole.models(keys)
     if not differences(stored, right):
         return True
     changes = Changes(keys)

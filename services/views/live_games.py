@@ -285,7 +285,8 @@ class LiveGames:
         """Its models are not what they were: whoever watches is to come again."""
         why = behind()
         try:
-            if await self._news.redis.hget(self._news.keys_of(live.game_id).stopped, live.game_id) is not None:
+            stopped = await self._news.redis.hget(self._news.keys_of(live.game_id).stopped, live.game_id)
+            if records.stands_still(stopped):
                 why = quarantined()
         except (RedisError, OSError) as error:
             _log.warning("cannot look anew", game_id=live.game_id, error=str(error))

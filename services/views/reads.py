@@ -155,7 +155,7 @@ class RedisReadSide:
         async with self._news.redis.pipeline(transaction=True) as at_once:
             at_once.get(keys.position)
             at_once.get(keys.summary(game_id))
-            at_once.hexists(keys.stopped, game_id)
+            at_once.hget(keys.stopped, game_id)
             position, stored, stopped = await at_once.execute()
         if records.reached(position) < end:
             return
@@ -169,7 +169,7 @@ class RedisReadSide:
             raise self._behind(game_id) from error
         if not may_see(caller, summary.subjects, spectators=summary.spectators):
             raise not_found()
-        if stopped:
+        if records.stands_still(stopped):
             raise quarantined()
 
     async def _level(self, game_id: str, until: float) -> int:

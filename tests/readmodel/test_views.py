@@ -23,7 +23,9 @@ from guildhall.rpc import pages
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import metrics
+from services.projection import partition as projection_partition
 from services.projection.partition import PartitionProjection
+from services.projection.refold import refold
 from services.projection.service import Projection
 from services.views import live_games, view_service
 from services.views.live_games import LiveGames, Published, newest_version
@@ -168,15 +170,19 @@ async def test_a_watcher_hears_every_version_once_in_order(side: Side) -> None:
 
 
 @pytest.mark.parametrize("events", [True, False])
-async def test_a_feed_that_is_damaged_leaves_nothing_out(side: Side, events: bool) -> None:
+async def test_a_feed_that_is_damaged_leaves_nothing_out(
+    side: Side, events: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whichever byte it is, of hash or body: what the feed cannot show comes from the log, and is set right."""
     game_id = await side.table.create()
     while side.table.games[game_id].version < 14 and side.table.games[game_id].ended is None:
         await side.table.step(game_id)
     await side.projection.level()
-    seen = await side.seen(game_id)
-    newest = (await side.at_newest(seen)).version
-    feed = side.news.keys_of(game_id).feed(game_id)
+    newest = side.table.games[game_id].version
+    # To set a game right ends its streams: not while one is read here.
+    may_mend = late_refolds(monkeypatch)
+    keys = side.news.keys_of(game_id)
+    feed = keys.feed(game_id)
     right = await redis_feed(side, feed)
     doubted = metrics.UNREADABLE_MODELS.labels(RULES.game)
     for version in range(1, newest + 1):
@@ -184,6 +190,7 @@ async def test_a_feed_that_is_damaged_leaves_nothing_out(side: Side, events: boo
         at = side.table.random.randrange(len(stored))
         await side.redis.hset(feed, str(version), stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1 :])
         before = doubted._value.get()
+        seen = await side.seen(game_id)
         got: list[int] = []
         async with aclosing(side.watch(seen, version - 1, events=events)) as stream:
             async for message in stream:
@@ -194,9 +201,23 @@ async def test_a_feed_that_is_damaged_leaves_nothing_out(side: Side, events: boo
         assert doubted._value.get() > before
         pairs = await side.reads.records(seen, 1, newest)
         assert [each.hash + each.body for each in pairs] == side.table.bodies[game_id]
-    async with asyncio.timeout(PATIENCE):
-        while await redis_feed(side, feed) != right:
-            await asyncio.sleep(0.02)
+        may_mend.set()
+        async with asyncio.timeout(PATIENCE):
+            while await redis_feed(side, feed) != right or await side.redis.exists(keys.doubted):
+                await asyncio.sleep(0.02)
+        may_mend.clear()
+
+
+def late_refolds(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Games are folded again only while this is set."""
+    may_go_on = asyncio.Event()
+
+    async def refold_late(*of: Any) -> bool:
+        await may_go_on.wait()
+        return await refold(*of)
+
+    monkeypatch.setattr(projection_partition, "refold", refold_late)
+    return may_go_on
 
 
 async def redis_feed(side: Side, key: str) -> dict[int, bytes]:
@@ -251,6 +272,22 @@ async def test_views_that_do_not_know_a_frame_show_its_games_no_further(side: Si
     assert (await older.reads.newest(await older.seen(other), 1, PATIENCE)).version == 1
     await older.live.close()
     await older.news.close()
+
+
+async def test_a_game_that_was_put_back_is_waited_for(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its record moves the models first, and is folded with all before it next: whoever ordered it sees it at once."""
+    await side.table.play(1, 12)
+    [game_id] = side.table.games
+    await side.table.spoil(game_id)
+    with pytest.raises(Failure, match="GAME_QUARANTINED"):
+        await side.seen(game_id)
+    may_go_on = late_refolds(monkeypatch)
+    await side.table.put_back(game_id, side.table.games[game_id].version - 1)
+    seeing = asyncio.create_task(side.seen(game_id))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(asyncio.shield(seeing), 0.3)
+    may_go_on.set()
+    assert (await side.at_newest(await seeing)).version == side.table.games[game_id].version
 
 
 async def test_news_that_were_left_out_are_found_in_the_feed(side: Side) -> None:

@@ -88,9 +88,22 @@ class Stopped(msgspec.Struct, array_like=True, frozen=True):
     last_seq: int
     """The newest effective version in the log."""
     why: str
+    refolds: bool = False
+    """Whether it is folded again at once, since its stored state was lost or an operator has put it back: what it then
+    is will be known in a moment."""
 
 
 DAMAGED = 0
+
+
+def stands_still(stopped: bytes | str | None) -> bool:
+    """Whether that is stored of a game (a `Stopped`; None: nothing) which nobody is about to set right."""
+    if stopped is None:
+        return False
+    try:
+        return not decode(raw(stopped), Stopped).refolds
+    except ValueError:
+        return True
 
 
 class Standing(msgspec.Struct, array_like=True, frozen=True):
