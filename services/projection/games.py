@@ -206,9 +206,13 @@ async def _to_refold(redis: Redis, keys: Keys, messages: Messages, game_id: str,
 async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame], ended_until: int) -> None:
     """Add to `changes` what is new of these games; those that ended until then (in ms) are let go at once. Reads
     standings. Raises RedisError.
+
+    States and summaries come last, since whoever tries again goes on from them: a command before them may fail where
+    somebody else has put something of another type under one of these keys, and Redis takes back none of its script.
     """
     keys = changes.keys
     finished: list[Summary] = []
+    new: list[tuple[FoldedGame, State, Summary]] = []
     for folded in touched:
         folded.note_stopped(changes)
         game = folded.game
@@ -221,17 +225,19 @@ async def write(redis: Redis, changes: Changes, touched: Iterable[FoldedGame], e
         if folded.let_go:
             remove(changes, keys, folded.game_id)
             del now_at[keys.kept]
-        else:
-            changes.set(keys.state(folded.game_id), records.encode(state))
-        changes.set(keys.summary(folded.game_id), records.encode(summary))
         before = folded.placed
         if before is None:
             before = places(keys, folded.stored_summary) if folded.stored_summary is not None else {}
         folded.placed = move(changes, folded.game_id, before, now_at)
         if folded.ended_now:
             finished.append(summary)
-        folded.written(state, summary)
+        new.append((folded, state, summary))
     await count_results(redis, changes, finished)
+    for folded, state, summary in new:
+        if not folded.let_go:
+            changes.set(keys.state(folded.game_id), records.encode(state))
+        changes.set(keys.summary(folded.game_id), records.encode(summary))
+        folded.written(state, summary)
 
 
 def summary_of(game: Game, created_ms: int, *, stopped: bool = False) -> Summary:

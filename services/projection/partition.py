@@ -5,6 +5,7 @@ the models' own position says where to go on, and every batch is guarded by it.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import random
 import time
@@ -230,13 +231,23 @@ class ModelsOfPartition(ABC):
                 self.mended,
             )
         )
-        outcome = await self.models.apply(changes, self.position, position, building=self.building)
+        try:
+            outcome = await self.models.apply(changes, self.position, position, building=self.building)
+        except ResponseError:
+            await self._half_done()
+            raise
         if outcome is not Outcome.APPLIED:
             _log.info("not applied", game=self.rules.game, partition=self.partition, why=outcome.value)
             return False
         self.position = position
         metrics.PROJECTED.labels(self.rules.game).inc(len(found))
         return await self._applied()
+
+    @abstractmethod
+    async def _half_done(self) -> None:
+        """Redis refused a command in the midst of a script, as where somebody else has put something of another type
+        under a key: it takes back nothing of what came before.
+        """
 
     async def _stand_by(self) -> None:
         """Returns when it seems that nobody else is at work: the models are behind, or have not moved for a while."""
@@ -315,6 +326,11 @@ class PartitionProjection(ModelsOfPartition):
                 self.fold.seqs.pop(name, None)
         self._forget()
         return True
+
+    async def _half_done(self) -> None:
+        # What the lists have of them is not what their summaries say.
+        with contextlib.suppress(RedisError):
+            await self.models.redis.sadd(self.keys.doubted, *self._touched)
 
     async def _look_after(self) -> bool:
         return await self._mend_doubted() and await self._let_go()

@@ -217,6 +217,9 @@ class PoolsOfPartition(ModelsOfPartition):
     async def _applied(self) -> bool:
         return True
 
+    async def _half_done(self) -> None:
+        """Nothing: what is written of a pool does not depend on what is there."""
+
     async def _look_after(self) -> bool:
         """What a reader could not read is made anew from the log, with everything else."""
         for found in await self.models.redis.smembers(self.keys.doubted):

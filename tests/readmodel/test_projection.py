@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
+from structlog.testing import capture_logs
 
 from guildhall.log.errors import LogUnreadable
 from guildhall.log.memory import MemoryBroker
@@ -300,6 +301,36 @@ async def test_a_standing_that_cannot_be_read_ends_nothing(log: Log, redis: Redi
     stored = await redis.hget(rebuilt.new.standings, SUBJECTS[0])
     assert stored is not None and records.decode(stored, Standing).games == 1
     await tail.close()
+    await projection.close()
+
+
+@pytest.mark.parametrize("kind", ["decisions", "games", "results", "standings"])
+async def test_a_script_that_failed_in_its_midst_is_made_good(log: Log, redis: Redis, table: Table, kind: str) -> None:
+    """Somebody has put a value of another type under a key: Redis keeps what the script did before it met that."""
+    foreign = [
+        keys.standings if kind == "standings" else getattr(keys, kind)(SUBJECTS[1])
+        for keys in (Keys(RULES.game, partition) for partition in range(PARTITIONS))
+    ]
+    for key in foreign:
+        await redis.set(key, b"not ours")
+    for partition in range(PARTITIONS):
+        await redis.set(Keys(RULES.game, partition).position, records.encode(records.Progress(records.FORMAT, 0, -1)))
+    projection = Projection([RULES], log, redis)
+    # To write down a traceback with all that a script was given takes seconds.
+    with capture_logs():
+        await projection.start()
+        await table.play(6, 400)
+        failing = [metrics.PROJECTION_FAILING.labels(RULES.game, str(partition)) for partition in range(PARTITIONS)]
+        async with asyncio.timeout(20):
+            while not any(gauge._value.get() for gauge in failing):
+                await asyncio.sleep(0.01)
+        await redis.delete(*foreign)
+        await caught_up(redis, table.topic)
+        async with asyncio.timeout(20):
+            while await redis.exists(*(Keys(RULES.game, partition).doubted for partition in range(PARTITIONS))):
+                await asyncio.sleep(0.01)
+    assert any(game.ended is not None for game in table.games.values())
+    await check(redis, table)
     await projection.close()
 
 
