@@ -20,6 +20,7 @@ from services.matchmaking.commands import Result, TakeResults
 from services.matchmaking.creating import tell
 from services.matchmaking.hosted_pool import HostedPool
 from services.matchmaking.house import HouseRules
+from services.matchmaking.operated import OperatedPools
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.service import MATCHMAKING_SERVICE, MatchmakingService
 from services.trickerion.rules import RULES
@@ -52,6 +53,7 @@ class Pools:
         self.service = MATCHMAKING_SERVICE
         self.servicer = MatchmakingService(self.host, hall_key(foundation.key))
         self.holdings = self.host.holdings
+        self.pools = OperatedPools(self.host)
 
     @property
     def partitions(self) -> int:
