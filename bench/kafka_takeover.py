@@ -19,9 +19,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bench.catan import Beside
 from bench.processes import once_available, rules_process
 from bench.random_games import begin, step
-from bench.table import Row
+from bench.table import Pace, Row
 from guildhall.cli.client import Client
 from guildhall.cli.tokens import dev_token
 from guildhall.host import owners, packs
@@ -59,7 +60,7 @@ def rows() -> Iterable[Row]:
     """Nothing where no broker can be had."""
     try:
         with bootstrap() as kafka:
-            killed, drained, folded = asyncio.run(measure(kafka))
+            killed, drained, folded, pace = asyncio.run(measure(kafka))
     except Missing as missing:
         print(f"not measured: {missing}")
         return
@@ -67,7 +68,7 @@ def rows() -> Iterable[Row]:
     yield Row("drain of an owner → its games accept", drained.seconds, "s", 1.0, True, of(drained))
     events, records, seconds = folded
     beside = f"{events:,} events in {records:,} records, hashes checked"
-    yield Row("fold from Kafka", events / seconds, "events/s", 50_000, beside=beside)
+    yield Row("fold from Kafka", events / seconds, "events/s", 50_000, beside=beside, pace=pace)
 
 
 def of(taken: Taken) -> str:
@@ -75,12 +76,13 @@ def of(taken: Taken) -> str:
     return f"{taken.games:,} live games, {taken.records:,} records"
 
 
-async def measure(kafka: str) -> tuple[Taken, Taken, tuple[int, int, float]]:
+async def measure(kafka: str) -> tuple[Taken, Taken, tuple[int, int, float], Pace]:
     log = open_kafka(kafka, single_broker_not_durable=True)
     store = await once_available(lambda: open_store(log, RULES.game))
     await once_available(lambda: packs.sync(log, [RULES]))
     games = await fill(store)
-    folded = await fold_all(store)
+    with Beside() as beside:
+        folded = await fold_all(store)
     with tempfile.TemporaryDirectory(prefix="guildhall-bench-") as directory:
         data = Path(directory)
         async with AsyncExitStack() as stack:
@@ -90,7 +92,7 @@ async def measure(kafka: str) -> tuple[Taken, Taken, tuple[int, int, float]]:
             _, at_three = await stack.enter_async_context(rules_process(kafka, data))
             drained = await taken_over(log, data, games, at_two, at_three, two, signal.SIGTERM)
     await log.close()
-    return killed, drained, folded
+    return killed, drained, folded, beside.pace
 
 
 async def fill(store: Store) -> list[str]:
