@@ -1,5 +1,6 @@
 """Enumeration: time of one listing of legal commands, blinding included, over all states that random games meet."""
 
+import os
 from dataclasses import replace
 from random import Random
 from time import perf_counter_ns
@@ -9,7 +10,7 @@ from bench.random_games import NAMES, begin, rules_of, step, title
 from bench.table import Row
 from guildhall.kernel.rules import Rules
 
-GAMES = 15
+GAMES = int(os.environ.get("GUILDHALL_BENCH_GAMES", "15"))
 """Of each player count."""
 
 
