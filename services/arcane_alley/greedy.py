@@ -39,6 +39,10 @@ WIZARD_LIKING: Final = (Wizard.BYROS, Wizard.NINX, Wizard.CORVUS, Wizard.GLYNNA,
 
 DECK_HOPE: Final = 2.5
 """What an unknown item of the deck improves the turn by, on average."""
+LONG_GAME: Final = 100
+"""Versions a player after which a game is long: greedy players may wait for one another to trigger the inspection."""
+IMPATIENCE: Final = 0.02
+"""Gold that it is then worth to cover a hidden item, for each further version of the game."""
 ACTIVATION_HOPE: Final = {Item.MYSTICAL_LAMP: 5.0, Item.SACRED_CHALICE: 4.0}
 
 
@@ -234,7 +238,14 @@ class Greedy:
         if turns and all(card > 0 for card in grid.cells) and (len(view.players) > 2 or view.turn >= 15):
             turns = 0
             worth -= self._penalty(now, grid)
+        if old <= HIDDEN:
+            worth += self._impatience(view)
         return worth + self._value(now, grid, stash, turns)
+
+    def _impatience(self, view: View) -> float:
+        """What it is worth that the round comes nearer to its end."""
+        assert view.game is not None
+        return IMPATIENCE * max(0, view.game.version - LONG_GAME * len(view.players))
 
     def _sale(self, now: Situation, grid: Grid, index: int, item: int, stash: tuple[int, ...]) -> tuple[float, Grid]:
         """Gold and effect of a sold set, and the best way to close up."""

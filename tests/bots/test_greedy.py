@@ -5,9 +5,12 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from bench.greedy_vs_random import interval, play
+from bench.greedy_vs_random import interval, options_of, play
+from bench.random_games import begin
 from guildhall.arcane_alley.v1 import structs as aa
-from guildhall.kernel.v1.structs import Undo
+from guildhall.kernel.decide import decide
+from guildhall.kernel.ids import decision_id
+from guildhall.kernel.v1.structs import EndReason, Undo
 from services.arcane_alley.greedy import Greedy, set_of
 from services.arcane_alley.rules import RULES
 from services.bots.random_choice import RandomChoice
@@ -33,6 +36,21 @@ def test_it_beats_random_players_far_beyond_chance() -> None:
     won = sum(play(RULES, 3, number % 3, number, GREEDY)[0] == 1 for number in range(games))
     low, _ = interval(won, games)
     assert low > 1 / 3 + 0.25
+
+
+@pytest.mark.parametrize("players", [4, 5])
+def test_among_themselves_they_come_to_an_end(players: int) -> None:
+    """Nobody likes to trigger the inspection: these games would go on for ever, and fill a log."""
+    luck = random.Random(players)
+    game, _ = begin(RULES, luck, players)
+    while game.ended is None:
+        decision = game.waiting()[0]
+        command = GREEDY(game.view(decision.seat), decision.kind, options_of(game, decision.seat))
+        asked = decision_id(decision.version, decision.seat)
+        by, at_ms = f"player-{decision.seat}", game.at_ms + 1
+        decide(game, decision.seat, asked, command, subject=by, command_id=asked, at_ms=at_ms)
+        assert game.version < 1_500
+    assert game.ended.reason == EndReason.FINISHED
 
 
 def test_it_sells_a_set_on_its_last_turn() -> None:
