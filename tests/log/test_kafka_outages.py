@@ -273,7 +273,9 @@ async def read_by(tail: KafkaTail, offset: int) -> Sequence[Record]:
         return await tail.read(0, offset, 10)
 
 
-async def test_a_tail_that_cannot_be_made_anew_is_made_later(broker: Broker, log: KafkaLog, topic: str) -> None:
+async def test_a_tail_that_cannot_be_made_anew_is_made_later(
+    broker: Broker, log: KafkaLog, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Meanwhile every read has an outcome."""
     events = await events_topic(log, topic)
     await appended_once_reached(events, b"first")
@@ -285,13 +287,13 @@ async def test_a_tail_that_cannot_be_made_anew_is_made_later(broker: Broker, log
 
     def fail(consumer: Consumer) -> None:
         """In the tail's own thread: its first consumer fails, and a new one cannot be made."""
-        tail._steer = steer  # type: ignore[method-assign]  # the fault
+        monkeypatch.setattr(tail, "_steer", steer)
         tail._connection = Connection(broker.bootstrap, client={"no.such.setting": True})
         consumer.close()
         consumer.poll(0)
 
     with capture_logs() as lines:
-        tail._steer = fail  # type: ignore[method-assign]  # the fault
+        monkeypatch.setattr(tail, "_steer", fail)
         with pytest.raises(LogUnavailable):
             await waiting
         with pytest.raises(LogUnavailable, match=r"no\.such\.setting"):
