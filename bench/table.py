@@ -37,6 +37,11 @@ ECHO_AND_APPEND = Yardstick("echo + append", 0.45 + 0.21, "ms", is_time=True)
 the machine on which the budget of an accepted command on Kafka was set.
 """
 
+ECHOES = Yardstick("echoes, 32 at once", 5_000, "/s", is_time=False)
+"""Calls per second of a bare asyncio gRPC echo: the machine on which the budgets of work that fills all its cores were
+set, a rate of commands that are watched, a rate of tickets.
+"""
+
 
 @dataclass(frozen=True)
 class Pace:

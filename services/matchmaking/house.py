@@ -48,7 +48,11 @@ class HouseRules:
     public: str = ""
     """Where players connect to play the game, `host:port`; "": where they asked for it."""
     pass_ms: int = SECOND
-    """From the end of one pass of matching to the next."""
+    """From the end of one pass of matching to the next, at most: as many times as long as it took as `matching.REST`
+    says, so that a short pass comes again soon, and what it matches is not told all at once.
+    """
+    least_pass_ms: int = 100
+    """And at least, where that is less."""
     games_at_once: int = 16
     """Unfinished games of a subject with which it may still look for another."""
     writes_per_second: float = 20.0

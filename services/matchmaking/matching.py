@@ -28,6 +28,8 @@ MOST_OFFERS = 25
 """So many offers are made in one entry: a few milliseconds, in which nobody is answered (decision 32)."""
 SLICE = 500
 """So many tickets are looked at in one slice, at most."""
+REST = 9
+"""Between passes nothing is matched for so many times as long as a pass took: a tenth of the time goes to matching."""
 
 
 class Match(NamedTuple):
@@ -254,6 +256,7 @@ def match(step: Step) -> None:
             return
         terms_ids = sorted(pool.stale)
         pool.stale.clear()
+        pool.pass_began_ms = step.now_ms
         pool.plan = plan(pool, terms_ids, step.now_ms)
     for made, found in enumerate(pool.plan, 1):
         if found is None:
@@ -262,7 +265,8 @@ def match(step: Step) -> None:
         if made == MOST_OFFERS:
             return
     pool.plan = None
-    pool.next_pass_ms = step.now_ms + pool.house.pass_ms
+    pause_ms = max(pool.house.least_pass_ms, REST * (step.now_ms - pool.pass_began_ms))
+    pool.next_pass_ms = step.now_ms + min(pause_ms, pool.house.pass_ms)
 
 
 def due(pool: Pool) -> int | None:

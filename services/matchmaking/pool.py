@@ -292,6 +292,7 @@ class Pool:
         """Whose State may have changed since `settle`."""
         # Of matching: which terms must be looked at, when, and how far it has come.
         self.stale: set[str] = set()
+        self.pass_began_ms = 0
         self.next_pass_ms = 0
         self.plan: Iterator[Any] | None = None
 
