@@ -5,6 +5,7 @@ one line of what was measured. All lines are JSON.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -17,7 +18,7 @@ import msgspec
 import uvloop
 
 from guildhall.matchmaking.v1 import structs as wire
-from guildhall.rpc.errors import error_info
+from guildhall.matchmaking.v1.matchmaking_service_pb2 import SessionResponse
 from guildhall.rpc.identity import existing_key, mint
 
 SERVICE = "/guildhall.matchmaking.v1.MatchmakingService"
@@ -25,10 +26,8 @@ WARM_UP_SECONDS = 4.0
 SUBJECTS_EACH = 4
 """Players for each ticket per second: a ticket takes a second or two, and there must always be one who is free."""
 CHANNELS = 8
-CALL_SECONDS = 10.0
 TICKET_SECONDS = 30.0
 """After which a ticket counts as lost, and its player begins anew."""
-TRIES = 4
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -63,78 +62,97 @@ class Measured(msgspec.Struct):
     """Sent more than a second after their time, since no player was free or this process was behind."""
     lost: int = 0
     again: int = 0
-    """Calls that were sent again, with the same command_id, since they or their answer were lost on the way."""
+    """Writes that were sent again, with the same command_id, since they or their answer were lost on the way."""
     seconds: float = 0.0
 
 
 class Player:
-    """One subject with an open stream."""
+    """One subject with an open session."""
 
     def __init__(self, channel: grpc.aio.Channel, token: str, pool: str) -> None:
-        self._channel = channel
+        self._stub: Any = channel.stream_stream(f"{SERVICE}/Session")
         self._metadata = (("authorization", f"Bearer {token}"),)
         self._pool = pool
         self._number = 0
-        self._state = wire.State()
+        self._call: Any = None
+        self._state = SessionResponse().state
+        self._asked: dict[str, tuple[bytes, asyncio.Future[str]]] = {}
+        """Writes that are not answered, by their command_id, with whoever waits for what they make."""
         self._changed = asyncio.Event()
         self.told = asyncio.Event()
         """Set at the first state."""
+        self.again = 0
+        """Writes that were sent again, with the same command_id, since they or their answer were lost on the way."""
 
-    async def watch(self) -> None:
-        """Follow the own state, through any number of streams."""
-        request = wire.encode_WatchStateRequest(wire.WatchStateRequest(self._pool))
+    async def attend(self) -> None:
+        """Go on through any number of streams."""
+        hello = wire.encode_SessionRequest(wire.SessionRequest(self._pool))
         while True:
+            self._call = self._stub(metadata=self._metadata)
             try:
-                stream: Any = self._channel.unary_stream(f"{SERVICE}/WatchState")
-                async for answer in stream(request, metadata=self._metadata):
-                    self._state = wire.decode_WatchStateResponse(answer).state
-                    self.told.set()
-                    self._changed.set()
-            except grpc.aio.AioRpcError:
-                await asyncio.sleep(0.2)
+                await self._call.write(hello)
+                for write, _ in list(self._asked.values()):
+                    self.again += 1
+                    await self._call.write(write)
+                while (answer := await self._call.read()) is not grpc.aio.EOF:
+                    self._take(SessionResponse.FromString(answer))
+            except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                pass
+            await asyncio.sleep(0.2)
+
+    def _take(self, answer: SessionResponse) -> None:
+        if answer.HasField("state"):
+            self._state = answer.state
+            self.told.set()
+            self._changed.set()
+        if answer.command_id:
+            _, asked = self._asked.pop(answer.command_id, (b"", None))
+            if asked is not None and not asked.done():
+                if answer.HasField("error"):
+                    asked.set_exception(RuntimeError(answer.error.message))
+                else:
+                    asked.set_result(answer.created_id)
 
     async def once(self, measured: Measured) -> None:
         """From a ticket to its game, or until it is lost."""
+        again = self.again
         try:
             async with asyncio.timeout(TICKET_SECONDS):
                 await self._once(measured)
-        except (TimeoutError, grpc.aio.AioRpcError):
+        except (TimeoutError, RuntimeError):
+            self._asked.clear()
             measured.lost += 1
+        measured.again += self.again - again
 
     async def _once(self, measured: Measured) -> None:
         self._number += 1
         began = time.perf_counter()
-        request = wire.CreateTicketRequest(f"{os.getpid()} create {self._number}", self._pool, seats=(2,))
-        answer = await self._ask("CreateTicket", wire.encode_CreateTicketRequest(request), measured)
-        ticket_id = wire.decode_CreateTicketResponse(answer).ticket_id
+        create = wire.CreateTicketRequest(f"{os.getpid()} create {self._number}", seats=(2,))
+        ticket_id = await self._ask(create.command_id, wire.SessionWrite(create_ticket=create))
         measured.created.append(time.perf_counter() - began)
         offer_id = ""
         while not any(ended.ticket_id == ticket_id for ended in self._state.ended):
             offer = self._state.offer
-            if offer is not None and not offer.you_confirmed and offer.offer_id != offer_id:
+            if offer.offer_id and not offer.you_confirmed and offer.offer_id != offer_id:
                 offer_id = offer.offer_id
                 at = time.perf_counter()
-                confirm = wire.ConfirmOfferRequest(f"confirm {offer_id}", self._pool, offer_id)
-                await self._ask("ConfirmOffer", wire.encode_ConfirmOfferRequest(confirm), measured)
+                confirm = wire.ConfirmOfferRequest(f"confirm {offer_id}", offer_id=offer_id)
+                await self._ask(confirm.command_id, wire.SessionWrite(confirm_offer=confirm))
                 measured.confirmed.append(time.perf_counter() - at)
                 continue
             self._changed.clear()
             await self._changed.wait()
         measured.whole.append(time.perf_counter() - began)
 
-    async def _ask(self, method: str, request: bytes, measured: Measured) -> bytes:
-        """The answer; what did not reach the hall, or whose answer did not come, is sent again."""
-        call: Any = self._channel.unary_unary(f"{SERVICE}/{method}")
-        for tries in range(TRIES):
-            try:
-                answer: bytes = await call(request, metadata=self._metadata, timeout=CALL_SECONDS)
-                return answer
-            except grpc.aio.AioRpcError as error:
-                bare = error.code() is grpc.StatusCode.CANCELLED and error_info(error) is None
-                if tries == TRIES - 1 or not (bare or error.code() is grpc.StatusCode.UNAVAILABLE):
-                    raise
-                measured.again += 1
-        raise AssertionError("no try is left")
+    async def _ask(self, command_id: str, write: wire.SessionWrite) -> str:
+        """The id of what it makes. Raises RuntimeError where it is refused."""
+        request = wire.encode_SessionRequest(wire.SessionRequest(write=write))
+        asked: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._asked[command_id] = request, asked
+        # A stream that is over is found out by whoever reads it, who sends this again.
+        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            await self._call.write(request)
+        return await asked
 
 
 class Crowd:
@@ -163,7 +181,7 @@ class Crowd:
             token = mint(self._keys[place.data], f"{self._name} {self._count}", ["play"], 7200.0)
             channels = self._channels[place.address]
             player = Player(channels[self._count % len(channels)], token, pool)
-            self._streams.append(asyncio.create_task(player.watch()))
+            self._streams.append(asyncio.create_task(player.attend()))
             self._count += 1
             new.append(player)
             if len(new) % 50 == 0:

@@ -1,7 +1,7 @@
 """Matchmaking as players feel it: tickets per second from CreateTicket to the game, over five pools.
 
 Pools in one or more halls over SQLite, players in two other processes, all on this machine; each ticket is accepted,
-offered, confirmed and told over its subject's stream. Found by itself: the highest rate of which all comes to a game
+offered, confirmed and told over its subject's session. Found by itself: the highest rate of which all comes to a game
 and the p99 of CreateTicket stays within 50 ms, then kept for `GUILDHALL_BENCH_SECONDS` (60). Both are judged as time
 goes on this machine (docs/decisions/0015-budgets-are-ratios.md), by the rate of bare echoes before and after.
 `GUILDHALL_BENCH_HALLS` (1 to 5): so many processes share the pools; `GUILDHALL_TICKETS_PER_SECOND`: where the search

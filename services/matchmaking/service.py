@@ -1,13 +1,13 @@
 """MatchmakingService: every request becomes a command or a read of the game's pool."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, TypeVar
 
 import grpc
 from google.protobuf.descriptor import ServiceDescriptor
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 from redis.asyncio import Redis
 
 from guildhall.host.failures import outcome_unknown, refused, shutting_down
@@ -19,8 +19,10 @@ from guildhall.log.topics import MATCHMAKING
 from guildhall.matchmaking.v1 import matchmaking_service_pb2
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc import pages
+from guildhall.rpc.conversation import Conversation
 from guildhall.rpc.deadlines import LONGEST_WAIT, patience
 from guildhall.rpc.errors import Failure
+from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.limits import Limits, Meter
 from guildhall.rpc.server import Context
@@ -34,6 +36,7 @@ from services.matchmaking.judging import Asked
 from services.matchmaking.pool import Pool
 from services.matchmaking.pool_host import PoolHost
 from services.matchmaking.rating_reads import RatingReads
+from services.matchmaking.sessions import Answer, Session
 from services.matchmaking.watching import Told, Watch
 
 MATCHMAKING_SERVICE: ServiceDescriptor = matchmaking_service_pb2.DESCRIPTOR.services_by_name["MatchmakingService"]
@@ -54,14 +57,14 @@ class MatchmakingService:
         self._page_key = page_key
         self._guesses = Guesses()
         self._writes: dict[str, Meter] = {}
-        self._watching: set[Watch] = set()
+        self._streams: set[Watch | Conversation] = set()
         self._closing = False
 
     def close(self) -> None:
         """Take no more requests, and end the open streams."""
         self._closing = True
-        for watch in self._watching:
-            watch.end(shutting_down())
+        for stream in self._streams:
+            stream.end(shutting_down())
 
     async def stop(self) -> None:
         """End the connections to Redis."""
@@ -208,6 +211,59 @@ class MatchmakingService:
         answer = wire.ListLeaderboardResponse(tuple(page[:size]), first + 1, token)
         return wire.encode_ListLeaderboardResponse(answer)
 
+    async def session(
+        self, requests: AsyncIterator[bytes], caller: Caller, context: Context
+    ) -> AsyncGenerator[bytes, None]:
+        """Refusals are answers; whatever means that this hall cannot go on with the pool ends the stream. Raises
+        Elsewhere when the first message names the game.
+        """
+        conversation = Conversation(caller)
+        async with self._open(conversation), aclosing(conversation.messages(requests)) as messages:
+            first = await anext(messages, None)
+            if first is None:
+                return
+            asked = parse(wire.decode_SessionRequest, first)
+            hosted = self._pool(asked.game, caller)
+            session = Session(hosted, caller, conversation)
+
+            async def writes() -> AsyncGenerator[bytes, None]:
+                if asked.write is not None:
+                    yield first
+                async for message in messages:
+                    yield message
+
+            def carried_out(message: bytes) -> Awaitable[Answer]:
+                return self._carried_out(asked.game, message, caller)
+
+            async with aclosing(writes()) as these, aclosing(session.messages(these, carried_out)) as responses:
+                async for response in responses:
+                    yield response
+
+    async def _carried_out(self, game: str, message: bytes, caller: Caller) -> Answer:
+        """A write of that game's session."""
+        command_id = ""
+        try:
+            hosted = self._pool(game, caller)
+            meter = self._meter(hosted.house)
+            meter.check_size(message)
+            asked = parse(wire.decode_SessionRequest, message)
+            write = next((write for write in astuple(asked.write) if write is not None), None) if asked.write else None
+            command_id = "" if write is None else write.command_id
+            meter.take(caller.subject)
+            if write is None:
+                raise required("write", "The write is missing.")
+            if not {asked.game, write.game} <= {"", game}:
+                raise Failure("GAME_ID_CHANGED", "A session is one game's.", field="game")
+            write = replace(write, game=game)
+            method = type(write).__name__.removesuffix("Request")
+            await self._accept(method, write, hosted, caller)
+        except Elsewhere as elsewhere:
+            # In the middle of a stream nobody else can go on with it.
+            return Answer(command_id, refused=elsewhere.plain())
+        except Failure as failure:
+            return Answer(command_id, refused=failure)
+        return Answer(command_id, _created(write, caller) if method.startswith("Create") else "")
+
     # --- shared
 
     def _pool(self, game: str, caller: Caller) -> HostedPool:
@@ -230,12 +286,17 @@ class MatchmakingService:
     async def _write(self, method: str, request: bytes, caller: Caller) -> Any:
         """Have the request accepted; as it was parsed. Raises Failure."""
         asked: Any = parse(getattr(wire, f"decode_{method}Request"), request)
+        hosted = self._pool(asked.game, caller)
+        self._meter(hosted.house).take(caller.subject)
+        await self._accept(method, asked, hosted, caller)
+        return asked
+
+    async def _accept(self, method: str, asked: Any, hosted: HostedPool, caller: Caller) -> None:
+        """Have a write accepted. Raises Failure."""
         try:
             check_command_id("", asked.command_id)
         except Refusal as refusal:
             raise refused(refusal) from None
-        hosted = self._pool(asked.game, caller)
-        self._meter(hosted.house).take(caller.subject)
         canonical = getattr(wire, f"encode_{method}Request")(replace(asked, validate_only=False))
         command = Asked(caller.subject, asked.command_id, payload_hash(method, canonical), asked, asked.validate_only)
         guess = bool(getattr(asked, "code", ""))
@@ -260,7 +321,6 @@ class MatchmakingService:
         finally:
             if guess and right:
                 self._guesses.was_right(caller.subject)
-        return asked
 
     def _meter(self, house: HouseRules) -> Meter:
         """Of the writes to that game's pool."""
@@ -271,13 +331,18 @@ class MatchmakingService:
         return meter
 
     async def _watch(self, watch: Watch) -> AsyncGenerator[bytes, None]:
-        self._watching.add(watch)
+        async with self._open(watch), aclosing(watch.messages()) as messages:
+            async for message in messages:
+                yield message
+
+    @asynccontextmanager
+    async def _open(self, stream: Watch | Conversation) -> AsyncIterator[None]:
+        """While it is open, the hall may end it."""
+        self._streams.add(stream)
         try:
-            async with aclosing(watch.messages()) as messages:
-                async for message in messages:
-                    yield message
+            yield
         finally:
-            self._watching.discard(watch)
+            self._streams.discard(stream)
 
 
 _NO_TICKET = Told(b"no such ticket", last=True)

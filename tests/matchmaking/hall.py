@@ -1,18 +1,22 @@
 """A real hall of the tiny game with matchmaking in this process, and clients of it."""
 
+import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 from redis.asyncio import Redis
 
 from guildhall.cli.read_side import REDIS_DIRECTORY, OneMachine
 from guildhall.host.hall import Foundation, Hall
+from guildhall.matchmaking.v1 import matchmaking_service_pb2
 from guildhall.matchmaking.v1 import structs as wire
+from guildhall.rpc.errors import status_info
 from guildhall.rpc.identity import existing_key, mint
 from services.matchmaking.house import HouseRules
 from services.matchmaking.process import Matchmaking
@@ -22,6 +26,8 @@ from tests.services import hall as games
 HOUSE = HouseRules(RULES, bots=("random",), pass_ms=50)
 GAME = RULES.game
 SERVICE = "guildhall.matchmaking.v1.MatchmakingService"
+SessionWrite: TypeAlias = Any
+"""The request of any method that writes."""
 
 
 def housing(house: HouseRules = HOUSE, open_redis: Callable[[], Redis] | None = None) -> dict[str, Any]:
@@ -97,6 +103,15 @@ class Player:
         )
         return call(data, metadata=self.metadata, timeout=timeout)
 
+    async def session(self, *first: SessionWrite, game: str = GAME) -> "SessionOf":
+        """A session with the game's pool; `first`: what its first message has."""
+        call: Any = self.channel.stream_stream(
+            self._path("Session"), response_deserializer=matchmaking_service_pb2.SessionResponse.FromString
+        )
+        session = SessionOf(call(metadata=self.metadata))
+        await session.send(*first, game=game)
+        return session
+
     async def until(self, holds: Any, timeout: float = 20.0) -> wire.State:
         """The first state of which that holds."""
         call = self.stream("WatchState", timeout)
@@ -106,6 +121,44 @@ class Player:
                 call.cancel()
                 return state
         raise AssertionError("the stream ended")
+
+
+class SessionOf:
+    """An open session. Its messages stay as they come, since structs have no errors."""
+
+    def __init__(self, call: Any) -> None:
+        self.call = call
+
+    async def send(self, *write: SessionWrite, game: str = "") -> None:
+        """One message, with one write or none."""
+        request = wire.SessionRequest(game, *map(asked, write))
+        await self.call.write(wire.encode_SessionRequest(request))
+
+    async def answer(self, *write: SessionWrite, game: str = "") -> Any:
+        """Send a write; its answer, whatever is told before."""
+        await self.send(*write, game=game)
+        return await self.until(lambda told: told.command_id == write[0].command_id)
+
+    async def until(self, holds: Callable[[Any], bool]) -> Any:
+        """The first message of which that holds."""
+        async with asyncio.timeout(20.0):
+            while True:
+                told = await self.call.read()
+                assert told is not grpc.aio.EOF
+                if holds(told):
+                    return told
+
+
+def asked(write: SessionWrite) -> wire.SessionWrite:
+    """As a session's message has it."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(write).__name__.removesuffix("Request")).lower()
+    return wire.SessionWrite(**{name: write})
+
+
+def reason(told: Any) -> str:
+    """Why a session's write was refused; "" where it was not."""
+    info = status_info(told.error)
+    return "" if info is None else info.reason
 
 
 @asynccontextmanager

@@ -127,6 +127,26 @@ def test_a_pass_in_slices_minds_what_changes_between_them(monkeypatch: pytest.Mo
     assert sorted(seen) == [["t0.0", "t1.0"], ["t3.0", "t4.0"], ["t5.0", "t6.0"], ["t7.0", "t8.0"]]
 
 
+def test_a_pass_rests_as_long_as_it_took_nine_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within bounds: a short one comes again soon, one over many tickets keeps nobody waiting for long."""
+    monkeypatch.setattr(matching, "MOST_OFFERS", 1)
+    for slice_ms, rest_ms in ((0, HOUSE.least_pass_ms), (20, 9 * 2 * 20), (100, HOUSE.pass_ms)):
+        hall = Hall()
+        for number in range(4):
+            enter(hall, number, 1, [2], 25)
+        assert len(groups(hall.tick_once())) == 1
+        hall.now_ms += slice_ms
+        assert len(groups(hall.tick_once())) == 1
+        hall.now_ms += slice_ms
+        hall.tick_once()
+        over_ms = hall.now_ms
+        for number in (4, 5):
+            enter(hall, number, 1, [2], 25)
+        assert groups(hall.wait(rest_ms - 1)) == []
+        assert groups(hall.wait(1)) == [["t4.0", "t5.0"]]
+        assert hall.now_ms == over_ms + rest_ms
+
+
 def test_the_same_pool_makes_the_same_matches() -> None:
     """Nothing depends on the order in which a pool came to its state."""
     random = Random(7)

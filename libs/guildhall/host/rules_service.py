@@ -31,6 +31,7 @@ from guildhall.kernel.decide import (
 from guildhall.kernel.game import Game
 from guildhall.kernel.luck import SEED_BYTES
 from guildhall.kernel.refusal import Refusal
+from guildhall.rpc.conversation import ENDS_STREAM
 from guildhall.rpc.deadlines import LONGEST_WAIT, patience
 from guildhall.rpc.errors import Failure, status
 from guildhall.rpc.forwarding import Elsewhere
@@ -153,7 +154,7 @@ class RulesService:
                         asked = replace(asked, game_id=stream.game_of(asked.game_id))
                         version = await self._played(asked, caller)
                     except Failure as failure:
-                        if failure.reason in _ENDS_STREAM:
+                        if failure.reason in ENDS_STREAM:
                             raise
                         yield self._messages.play_refused(command_id, status(failure))
                     else:
@@ -269,9 +270,6 @@ class RulesService:
     def _check_open(self) -> None:
         if self._closing:
             raise shutting_down()
-
-
-_ENDS_STREAM = {"OUTCOME_UNKNOWN", "LOG_UNAVAILABLE", "NOT_OWNER", "SHUTTING_DOWN"}
 
 
 async def newest(hosted: HostedGame, min_version: int, seconds: float) -> Game:

@@ -1,0 +1,141 @@
+"""Sessions: what one subject has in a pool, and its writes, on one stream.
+
+A write is answered as soon as it is in the log, with the state that it made. Between answers the state is told where it
+has changed, of changes close together the last.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from guildhall.kernel.wire import varint
+from guildhall.matchmaking.v1 import matchmaking_service_pb2
+from guildhall.matchmaking.v1.structs import State, encode_State
+from guildhall.rpc.conversation import ENDS_STREAM, Conversation
+from guildhall.rpc.errors import Failure, status
+from guildhall.rpc.identity import Caller
+from services.matchmaking import states
+from services.matchmaking.hosted_pool import HostedPool
+from services.matchmaking.pool import Pool
+from services.matchmaking.watching import TOGETHER_SECONDS
+
+MOST_ANSWERS = 16
+"""So many may wait to be taken; no further write is carried out before that."""
+
+_STATE = bytes([4 << 3 | 2])
+"""The key of `SessionResponse.state` on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a write: the id of what it made, or why it was refused."""
+
+    command_id: str
+    created_id: str = ""
+    refused: Failure | None = None
+
+
+class Session:
+    """One subject's session with one pool."""
+
+    def __init__(self, hosted: HostedPool, caller: Caller, conversation: Conversation) -> None:
+        self._hosted = hosted
+        self._subject = caller.subject
+        self._conversation = conversation
+        self._answers: deque[Answer] = deque()
+        self._taken = asyncio.Event()
+        self._state: State | None = None
+        """The newest that is not told yet."""
+        self._wake = asyncio.Event()
+        self._unsubscribe: Callable[[], None] = lambda: None
+
+    def hear(self) -> None:
+        """Something of the subject may have changed; the pool is settled."""
+        self._state = states.state_of(self._hosted.pool, self._subject)
+        self._wake.set()
+
+    def end(self, why: Failure) -> None:
+        """End the session as soon as what there is to tell is told."""
+        self._conversation.end(why)
+
+    async def messages(
+        self, writes: AsyncIterator[bytes], carried_out: Callable[[bytes], Awaitable[Answer]]
+    ) -> AsyncGenerator[bytes, None]:
+        """Encoded SessionResponses; each of the writes, of the session's conversation, is carried out in its turn.
+
+        Raises Failure: what the conversation raises, and one that ends streams.
+        """
+        await self._hosted.read(self._begin)
+        reading = asyncio.create_task(self._read(writes, carried_out))
+        reading.add_done_callback(lambda _: self._wake.set())
+        loop = asyncio.get_running_loop()
+        told: State | None = None
+        alone_after = 0.0
+        try:
+            while True:
+                self._wake.clear()
+                answers = [self._answers.popleft() for _ in range(len(self._answers))]
+                self._taken.set()
+                state = None
+                if answers or reading.done() or loop.time() >= alone_after:
+                    state, self._state = self._state, None
+                    if state == told:
+                        state = None
+                for answer in answers[:-1]:
+                    yield _encoded(answer, None)
+                if answers or state is not None:
+                    told = state or told
+                    yield _encoded(answers[-1] if answers else None, state)
+                    alone_after = loop.time() + TOGETHER_SECONDS
+                    continue  # there may be more by now
+                if reading.done():
+                    reading.result()
+                    return
+                await self._woken(alone_after if self._state is not None else None)
+        finally:
+            self._unsubscribe()
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    def _begin(self, pool: Pool) -> None:
+        # Whoever was asked may have left meanwhile, and nobody would end a stream that begins after that.
+        self._hosted.check()
+        self._unsubscribe = self._hosted.subscribe(self._subject, self)
+        self._state = states.state_of(pool, self._subject)
+
+    async def _read(self, writes: AsyncIterator[bytes], carried_out: Callable[[bytes], Awaitable[Answer]]) -> None:
+        async for write in writes:
+            answer = await carried_out(write)
+            if answer.refused is not None and answer.refused.reason in ENDS_STREAM:
+                raise answer.refused
+            self._answers.append(answer)
+            self._wake.set()
+            while len(self._answers) >= MOST_ANSWERS:
+                self._taken.clear()
+                await self._taken.wait()
+
+    async def _woken(self, until: float | None) -> None:
+        """Returns when there is something to tell, at the latest at that time of the loop's."""
+        if until is None:
+            await self._wake.wait()
+            return
+        try:
+            async with asyncio.timeout_at(until):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+
+def _encoded(answer: Answer | None, state: State | None) -> bytes:
+    message = b""
+    if answer is not None:
+        error = None if answer.refused is None else status(answer.refused)
+        told = matchmaking_service_pb2.SessionResponse(
+            command_id=answer.command_id, created_id=answer.created_id, error=error
+        )
+        message = told.SerializeToString()
+    if state is not None:
+        body = encode_State(state)
+        message += _STATE + varint(len(body)) + body
+    return message

@@ -1,0 +1,176 @@
+"""Sessions: one's state and one's writes on one stream."""
+
+import asyncio
+from pathlib import Path
+
+import grpc
+
+from guildhall.matchmaking.v1 import matchmaking_service_pb2
+from guildhall.matchmaking.v1 import structs as wire
+from guildhall.matchmaking.v1.structs import (
+    ConfirmOfferRequest,
+    CreatePartyRequest,
+    CreateTicketRequest,
+    JoinPartyRequest,
+    SitDownRequest,
+)
+from services.matchmaking import sessions
+from tests.matchmaking.hall import GAME, Player, SessionOf, asked, hall, players, quick, reason
+from tests.services.hall import failure
+
+CONTRACT = matchmaking_service_pb2.DESCRIPTOR
+
+
+async def test_a_session_has_every_write() -> None:
+    """And each under the name of its method, in which a retry may come too."""
+    methods = {
+        method.name
+        for method in CONTRACT.services_by_name["MatchmakingService"].methods
+        if "command_id" in method.input_type.fields_by_name and not method.client_streaming
+    }
+    members = {field.message_type.name for field in CONTRACT.message_types_by_name["SessionWrite"].fields}
+    assert members == {f"{name}Request" for name in methods}
+    for member in members:
+        write = getattr(wire, member)("id")
+        message = wire.encode_SessionRequest(wire.SessionRequest("a game", asked(write)))
+        assert wire.decode_SessionRequest(message).write == asked(write)
+
+
+async def test_two_sessions_become_a_game(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, players(running, "alice", "bob") as them:
+        open_sessions = [await player.session() for player in them]
+        for session in open_sessions:
+            first = await session.call.read()
+            assert first.command_id == "" and first.HasField("state") and first.state == type(first.state)()
+        for session in open_sessions:
+            told = await session.answer(CreateTicketRequest("look", seats=(2,)))
+            assert told.created_id == told.state.ticket.ticket_id != ""
+        for session in open_sessions:
+            offered = await session.until(lambda told: told.state.offer.offer_id)
+            confirmed = await session.answer(ConfirmOfferRequest("agree", offer_id=offered.state.offer.offer_id))
+            assert (confirmed.created_id, reason(confirmed)) == ("", "")
+            # The answer comes with what it did.
+            assert confirmed.state.offer.you_confirmed or confirmed.state.games
+        games = [(await session.until(lambda told: told.state.games)).state.games[0] for session in open_sessions]
+        assert games[0].game_id == games[1].game_id and {game.seat for game in games} == {0, 1}
+
+
+async def test_refusals_are_answers_and_a_retry_counts_once(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, players(running, "alice") as [alice]:
+        session = await alice.session(CreateTicketRequest("one", seats=(4,)))
+        made = await session.until(lambda told: told.command_id == "one")
+        assert made.created_id == made.state.ticket.ticket_id
+        # The same, here, there, and with another request.
+        again = await session.answer(CreateTicketRequest("one", GAME, seats=(4,)))
+        assert (again.created_id, again.HasField("state")) == (made.created_id, False)
+        unary = await alice.ask("CreateTicket", command_id="one", seats=(4,))
+        assert unary.ticket_id == made.created_id
+        other = await session.answer(CreateTicketRequest("one", seats=(3,)))
+        assert reason(other) == "COMMAND_ID_REUSED" and other.created_id == ""
+        for write, why in (
+            (CreateTicketRequest("two", seats=(4,)), "ALREADY_WAITING"),
+            (CreatePartyRequest("two", "another_game"), "GAME_ID_CHANGED"),
+            (CreatePartyRequest(""), "INVALID_COMMAND_ID"),
+            (JoinPartyRequest("two", code="nobodys"), "CODE_NOT_FOUND"),
+        ):
+            refused = await session.answer(write)
+            assert (reason(refused), refused.HasField("state")) == (why, False)
+        await session.send()
+        assert reason(await session.until(lambda told: told.HasField("error"))) == "MALFORMED_MESSAGE"
+        await session.call.write(b"\xff")
+        assert reason(await session.until(lambda told: told.HasField("error"))) == "MALFORMED_MESSAGE"
+        # All of it left the stream, and the ticket.
+        await session.call.done_writing()
+        assert await session.call.read() is grpc.aio.EOF
+        assert (await alice.state()).ticket.ticket_id == made.created_id
+
+
+async def test_what_is_only_validated_makes_nothing(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, players(running, "alice") as [alice]:
+        session = await alice.session()
+        await session.call.read()
+        told = await session.answer(CreatePartyRequest("three", validate_only=True))
+        assert (told.created_id, reason(told), told.HasField("state")) == ("", "", False)
+        assert (await alice.state()).party is None
+
+
+async def test_writes_are_carried_out_in_their_order(tmp_path: Path) -> None:
+    async with hall(tmp_path, quick(write_burst=1_000.0)) as running, players(running, "alice") as [alice]:
+        session = await alice.session()
+        count = 4 * sessions.MOST_ANSWERS
+        for number in range(count):
+            await session.send(CreatePartyRequest(f"{number}"))
+            await session.send(wire.LeavePartyRequest(f"leave {number}"))
+        answers = []
+        while len(answers) < 2 * count:
+            told = await session.until(lambda told: told.command_id)
+            assert reason(told) == ""
+            answers.append(told.command_id)
+        assert answers == [name for number in range(count) for name in (f"{number}", f"leave {number}")]
+        assert (await alice.state()).party is None
+
+
+async def test_writes_of_a_session_are_bounded(tmp_path: Path) -> None:
+    house = quick(write_burst=3.0, writes_per_second=0.001)
+    async with hall(tmp_path, house) as running, players(running, "alice", "bob") as (alice, bob):
+        session = await alice.session()
+        for _ in range(3):
+            await session.send()
+        assert reason(await session.answer(CreatePartyRequest("late"))) == "RATE_LIMITED"
+        other = await bob.session(CreatePartyRequest("x"))
+        assert (await other.until(lambda told: told.command_id == "x")).created_id
+        await other.send(SitDownRequest("y", table_id="t" * 70_000))
+        assert reason(await other.until(lambda told: told.HasField("error"))) == "MESSAGE_TOO_LARGE"
+
+
+async def test_what_others_do_is_told(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, players(running, "alice", "bob") as (alice, bob):
+        session = await alice.session(CreatePartyRequest("mine"))
+        mine = (await session.until(lambda told: told.command_id == "mine")).state.party
+        await bob.ask("JoinParty", code=mine.code)
+        told = await session.until(lambda told: len(told.state.party.members) == 2)
+        assert told.command_id == "" and list(told.state.party.members) == ["alice", "bob"]
+
+
+async def test_a_session_needs_its_game_first(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, players(running, "alice") as [alice]:
+        for game, why in (("", "MALFORMED_MESSAGE"), ("no_game", "INVALID_GAME")):
+            assert (await failure((await alice.session(game=game)).call.read()))[0] == why
+
+
+async def test_a_session_ends_with_its_token_and_with_the_hall(tmp_path: Path) -> None:
+    async with hall(tmp_path) as running, Player(running.port, tmp_path, "alice", ttl=5.0) as alice:
+        session = await alice.session(CreatePartyRequest("mine"))
+        await session.until(lambda told: told.command_id == "mine")
+        assert (await failure(session.call.read()))[0] == "TOKEN_EXPIRED"
+        silent = Player(running.port, tmp_path, "silent", ttl=1.0)
+        call = silent.channel.stream_stream("/guildhall.matchmaking.v1.MatchmakingService/Session")
+        assert (await failure(call(metadata=silent.metadata).read()))[0] == "TOKEN_EXPIRED"
+        await silent.channel.close()
+    async with hall(tmp_path) as running:
+        bob = Player(running.port, tmp_path, "bob")
+        last = await bob.session()
+        await last.until(lambda told: told.HasField("state"))
+        ending = asyncio.create_task(failure(last.call.read()))
+        await asyncio.sleep(0)
+    assert (await ending)[0] in ("SHUTTING_DOWN", "NOT_OWNER")
+    await bob.channel.close()
+
+
+async def test_any_hall_takes_sessions(tmp_path: Path) -> None:
+    """One that does not own the pool passes them on; they end with a hint when the owner changes."""
+    async with hall(tmp_path) as first, players(first, "alice") as [alice], hall(tmp_path):
+        session = await alice.session(CreateTicketRequest("one", seats=(4,)))
+        made = await session.until(lambda told: told.command_id == "one")
+        assert made.state.ticket.ticket_id == made.created_id
+        async with hall(tmp_path) as third:
+            why, code, metadata = await failure(_to_the_end(session))
+            assert (why, code) == ("NOT_OWNER", grpc.StatusCode.UNAVAILABLE)
+            assert metadata["owner"] == f"127.0.0.1:{third.port}"
+            back = await alice.session(CreateTicketRequest("one", seats=(4,)))
+            assert (await back.until(lambda told: told.command_id == "one")).created_id == made.created_id
+
+
+async def _to_the_end(session: SessionOf) -> None:
+    while await session.call.read() is not grpc.aio.EOF:
+        pass
