@@ -103,7 +103,8 @@ async def child(module: str, *words: str) -> AsyncIterator[asyncio.subprocess.Pr
         await process.wait()
 
 
-async def _line(process: asyncio.subprocess.Process) -> bytes:
+async def line_of(process: asyncio.subprocess.Process) -> bytes:
+    """What it prints next."""
     assert process.stdout is not None
     line = await process.stdout.readline()
     if not line:
@@ -136,7 +137,7 @@ class Bench:
         clients = Processor([process.pid for process in self._clients])
         for client in self._clients:
             _tell(client, Ask(rate / len(self._clients), seconds))
-        answers = [msgspec.json.decode(await _line(client), type=Measured) for client in self._clients]
+        answers = [msgspec.json.decode(await line_of(client), type=Measured) for client in self._clients]
         both = Measured(seconds=max(answer.seconds for answer in answers))
         for answer in answers:
             both.created += answer.created
@@ -164,7 +165,7 @@ async def bench(p99_ms: float) -> AsyncIterator[Bench]:
             data = root / f"hall-{number}"
             data.mkdir()
             process = await stack.enter_async_context(child("bench.matchmaking_hall", str(data), *pools))
-            places.append(Place(f"127.0.0.1:{int(await _line(process))}", str(data), pools))
+            places.append(Place(f"127.0.0.1:{int(await line_of(process))}", str(data), pools))
             halls.append(process)
         clients = []
         for number in range(CLIENTS):

@@ -49,6 +49,10 @@ VERSION = "1"
 
 _log = logs.get("matchmaking")
 
+# Looked up once: that takes longer than to count.
+_FOLDED = metrics.FOLDED.labels(MATCHMAKING)
+_APPEND_SECONDS = metrics.APPEND_SECONDS.labels(MATCHMAKING)
+
 T = TypeVar("T")
 
 
@@ -91,6 +95,7 @@ class HostedPool:
         self.owner = owner
         self.house = house
         self.game = house.rules.game
+        self._together = metrics.GROUP_COMMANDS.labels(self.game)
         self.seq = 0
         self.kept_seq = 0
         """The version of the newest stored snapshot."""
@@ -315,7 +320,7 @@ class HostedPool:
                 self._roll_back()
                 self._again(group)
         self._folds += 1
-        metrics.FOLDED.labels(MATCHMAKING).inc()
+        _FOLDED.inc()
         if any(entry.seq in versions for versions in self._did_not_happen):
             self._pass_over(entry)
             return
@@ -428,8 +433,8 @@ class HostedPool:
             # Where it was ruled out here, the next owner has written the very same record.
             outcome = Appended(group.offset)
         if isinstance(outcome, Appended):
-            metrics.APPEND_SECONDS.labels(MATCHMAKING).observe(time.perf_counter() - group.began)
-            metrics.GROUP_COMMANDS.labels(self.game).observe(len(group.commands))
+            _APPEND_SECONDS.observe(time.perf_counter() - group.began)
+            self._together.observe(len(group.commands))
             self._take_effect(group)
             return
         self._roll_back()

@@ -32,6 +32,8 @@ GROUP_BYTES = MOST_BYTES
 
 LUCK_BYTES = 32
 
+_DECIDE_SECONDS = metrics.DECIDE_SECONDS.labels(MATCHMAKING)
+
 _log = logs.get("matchmaking")
 
 
@@ -131,7 +133,7 @@ def _judge(pool: Pool, accepted: Accepted, asked: Asked, group: Group, fresh: di
     if asked.validate_only:
         pool.rollback(mark)
         return
-    metrics.DECIDE_SECONDS.labels(MATCHMAKING).observe(time.perf_counter() - began)
+    _DECIDE_SECONDS.observe(time.perf_counter() - began)
     if asked.subject == MATCHMAKER and not events:
         return
     fresh[asked.subject, asked.command_id] = asked.payload

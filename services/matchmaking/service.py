@@ -41,6 +41,8 @@ from services.matchmaking.watching import Told, Watch
 
 MATCHMAKING_SERVICE: ServiceDescriptor = matchmaking_service_pb2.DESCRIPTOR.services_by_name["MatchmakingService"]
 
+_ACCEPTED = metrics.COMMANDS.labels(MATCHMAKING, "accepted")
+
 DEFAULT_PAGE = 100
 MAX_PAGE = 1_000
 
@@ -317,7 +319,7 @@ class MatchmakingService:
             raise
         else:
             right = True
-            metrics.COMMANDS.labels(MATCHMAKING, "accepted").inc()
+            _ACCEPTED.inc()
         finally:
             if guess and right:
                 self._guesses.was_right(caller.subject)
