@@ -160,12 +160,12 @@ class Crowd:
 
     def __init__(self, begin: Begin) -> None:
         self._name = begin.name
-        self._idle: asyncio.Queue[Player] = asyncio.Queue()
         self._count = 0
         self._streams: list[asyncio.Task[None]] = []
         # Pools of different halls take turns, so that every hall has as much to do.
         rows = [[(place, pool) for pool in place.pools] for place in begin.places]
         self._pools = [row[n] for n in range(max(map(len, rows))) for row in rows if n < len(row)]
+        self._idle: list[asyncio.Queue[Player]] = [asyncio.Queue() for _ in self._pools]
         self._keys = {place.data: existing_key(Path(place.data)) for place in begin.places}
         options = [("grpc.use_local_subchannel_pool", 1)]
         self._channels = {
@@ -177,18 +177,19 @@ class Crowd:
         """So many players with open streams."""
         new = []
         while self._count < count:
-            place, pool = self._pools[self._count // 2 % len(self._pools)]
+            turn = self._count % len(self._pools)
+            place, pool = self._pools[turn]
             token = mint(self._keys[place.data], f"{self._name} {self._count}", ["play"], 7200.0)
             channels = self._channels[place.address]
             player = Player(channels[self._count % len(channels)], token, pool)
             self._streams.append(asyncio.create_task(player.attend()))
             self._count += 1
-            new.append(player)
+            new.append((turn, player))
             if len(new) % 50 == 0:
                 await player.told.wait()
-        for player in new:
+        for turn, player in new:
             await player.told.wait()
-            self._idle.put_nowait(player)
+            self._idle[turn].put_nowait(player)
 
     async def measure(self, ask: Ask) -> Measured:
         """Tickets at that rate."""
@@ -196,21 +197,24 @@ class Crowd:
         measured = Measured()
         running: set[asyncio.Task[None]] = set()
 
-        async def one(player: Player, measured: Measured) -> None:
+        async def one(idle: asyncio.Queue[Player], player: Player, measured: Measured) -> None:
             await player.once(measured)
-            self._idle.put_nowait(player)
+            idle.put_nowait(player)
 
         began = time.perf_counter()
         warm = int(ask.rate * WARM_UP_SECONDS)
         warming = Measured()
-        for number in range(warm + int(ask.rate * ask.seconds)):
+        # Two for each pool in turn: nobody is left over who would wait for a partner in vain.
+        count = warm + int(ask.rate * ask.seconds)
+        for number in range(count - count % (2 * len(self._pools))):
             wait = began + number / ask.rate - time.perf_counter()
             if wait > 0:
                 await asyncio.sleep(wait)
             now = warming if number < warm else measured
-            player = await self._idle.get()
+            idle = self._idle[number // 2 % len(self._pools)]
+            player = await idle.get()
             now.late += began + number / ask.rate - time.perf_counter() < -1.0
-            task = asyncio.create_task(one(player, now))
+            task = asyncio.create_task(one(idle, player, now))
             running.add(task)
             task.add_done_callback(running.discard)
         measured.seconds = time.perf_counter() - began - warm / ask.rate

@@ -88,26 +88,29 @@ class Crowd:
     """All players of all pools."""
 
     def __init__(self, pools: list[HostedPool]) -> None:
-        self._idle: asyncio.Queue[Player] = asyncio.Queue()
-        for number in range(PLAYERS):
-            for pool in pools:
-                self._idle.put_nowait(Player(pool, f"player {number}"))
+        self._idle: list[asyncio.Queue[Player]] = [asyncio.Queue() for _ in pools]
+        for idle, pool in zip(self._idle, pools, strict=True):
+            for number in range(PLAYERS):
+                idle.put_nowait(Player(pool, f"player {number}"))
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def at_rate(self, rate: float, seconds: float) -> Measured:
         """So many tickets a second; what is late is sent as soon as a player is free."""
         measured = Measured()
         begin = time.perf_counter()
-        for number in range(int(rate * seconds)):
+        # Two for each pool in turn: nobody is left over who would wait for a partner in vain.
+        count = int(rate * seconds)
+        for number in range(count - count % (2 * len(self._idle))):
             await asyncio.sleep(max(0.0, begin + number / rate - time.perf_counter()))
-            task = asyncio.create_task(self._one(await self._idle.get(), measured))
+            idle = self._idle[number // 2 % len(self._idle)]
+            task = asyncio.create_task(self._one(idle, await idle.get(), measured))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return measured
 
-    async def _one(self, player: Player, measured: Measured) -> None:
+    async def _one(self, idle: asyncio.Queue[Player], player: Player, measured: Measured) -> None:
         await player.once(measured)
-        self._idle.put_nowait(player)
+        idle.put_nowait(player)
 
     async def rest(self) -> None:
         """Returns when every ticket is over."""
