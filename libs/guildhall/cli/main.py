@@ -16,6 +16,7 @@ COMMANDS = {
     "leaderboard": "leaderboard",
     "watch": "watch",
     "games": "games",
+    "options": "options",
     "token": "token",
     "verify": "verify",
     "export": "export",
