@@ -84,12 +84,12 @@ Ask for a Trick, a category, a Performance card, a Location, a magician, a speci
 HELP: Final = _GAME + "".join(f"{term}: {text}\n" for term, text in TERMS.items()) + _ASK
 
 ACTIONS: Final[dict[str, str]] = {
-    "Downtown": "learn a Trick 3 AP, hire 3, take coins 3, set a die 2, roll a die again 2. The die "
-    "that was used goes to X.",
+    "Downtown": "learn a Trick 3 AP, hire 3, take coins 3, set a die 2, roll a die again 2 (? edition). "
+    "The die that was used goes to X.",
     "Market Row": "buy 1 to 3 of a type that is in stock 1 AP, each AP more takes 1 coin off the price (not the last); "
     "order a type for the next turn 1; order quickly 2: in stock at once for everybody, 1 coin dearer.",
     "Workshop": "prepare a Trick whose Components you have: its AP; move a Trick to the Engineer's slot, Components to "
-    "the Manager's, an Apprentice to the Assistant's 3 AP.",
+    "the Manager's, an Apprentice to the Assistant's 3 AP (? edition).",
     "Theater": "set up a Trick 1 AP, move one of your markers 1; a Magician on stage performs. One weekday for all "
     "your Characters, and nobody else's there.",
     "Dark Alley": "draw a special card 1 AP once, further ones 2 (two of a deck, keep one); tell fortunes 1.",
