@@ -2,7 +2,7 @@
 
 from guildhall.trickerion.v1.structs import DisplayedCard, Player, View
 from services.trickerion import links
-from services.trickerion.content import AssignmentCard, Content, ProphecyCard, Yield
+from services.trickerion.content import FIRST, REVISED_2019, AssignmentCard, Content, ProphecyCard, Yield
 from services.trickerion.hall import ENGINEERS_SLOT
 
 
@@ -60,6 +60,27 @@ def bonus_in_use(view: View, content: Content) -> AssignmentCard:
     return content.assignments[card_in_use(view)]
 
 
+def ruling(view: View, name: str) -> str:
+    """The value of one of the game's rulings; "" where the view does not tell."""
+    settings = view.game.rulings if view.game is not None else ()
+    return next((setting.value for setting in settings if setting.name == name), "")
+
+
+def cost_now(view: View, content: Content, action: int) -> int:
+    """Action points that an Action costs (TR-C1, TR-C2, TR-AD9); of Prepare the Trick tells it."""
+    printed = content.action_ap[REVISED_2019 if ruling(view, "edition") == "revised_2019" else FIRST][action]
+    usual = prophecy_of(view, content).action_ap.get(action, printed)
+    card = bonus_in_use(view, content)
+    return max(0, usual - card.save_ap) if card.action == action else usual
+
+
+def enhance_now(view: View, content: Content) -> int:
+    """Action points that Enhance brings (TR-054, TR-AD15)."""
+    alley = view.dark_alley
+    empowered = content.assignments[alley.bonus].enhance_ap if alley is not None else 0
+    return empowered or prophecy_of(view, content).enhance_ap or content.enhance_ap
+
+
 def price_now(view: View, content: Content, component: int) -> int:
     """What one Component costs from the Buy area (TR-074, TR-D111)."""
     return prophecy_of(view, content).component_price or content.components[component].price
@@ -67,8 +88,7 @@ def price_now(view: View, content: Content, component: int) -> int:
 
 def quick_price_now(view: View, content: Content, component: int) -> int:
     """What one Component costs from the Quick Order slot (TR-088, TR-AD20)."""
-    rulings = {ruling.name: ruling.value for ruling in view.game.rulings} if view.game is not None else {}
-    flat = prophecy_of(view, content).component_price and rulings.get("flat_price_quick_order") == "flat"
+    flat = prophecy_of(view, content).component_price and ruling(view, "flat_price_quick_order") == "flat"
     return price_now(view, content, component) + (0 if flat else content.quick_order_price)
 
 

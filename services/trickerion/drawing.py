@@ -40,6 +40,7 @@ from services.trickerion.words import (
     counted,
     face_name,
     level_of,
+    listed,
     member_name,
     prophecy_text,
     signed,
@@ -212,6 +213,8 @@ def header(view: View, content: Content, who: Sequence[Person]) -> Text:
         text.append("\nInitiative: ", style="not bold")
         for place, seat in enumerate(view.initiative):
             text.append(", " if place else "", style="not bold")
+            if view.derived is not None:
+                text.append(f"{view.derived.players[seat].initiative_slot} ", style="not bold dim")
             text.append(who[seat].name, style=who[seat].colour)
     backs = [THEATERS[card.theater] for card in reversed(view.deck)]
     if backs:
@@ -284,10 +287,16 @@ def _slots(
 ) -> Text:
     text = Text()
     place = content.places[location]
-    for number in place.open_slots(len(view.players)):
+    players = len(view.players)
+    numbers = place.open_slots(players)
+    for number in numbers:
         text.append("   " if text else "")
         text.append(f"{signed(place.slots[number - 1].ap)} ", style="dim")
         text.append_text(_standing(there.get(location * 16 + number, []), who))
+    closed = [str(number) for number in range(1, len(place.slots) + 1) if number not in numbers]
+    if closed:
+        slots = "slot" if len(closed) == 1 else "slots"
+        text.append(f"   closed with {players} players: {slots} {listed(closed)}", style="dim")
     return text
 
 
@@ -298,6 +307,10 @@ def _downtown(view: View) -> Text:
         for category, name in CATEGORIES.items()
     ]
     text = Text(f"Dahlgaard [{faces[0]}] [{faces[1]}]  Inn [{faces[2]}] [{faces[3]}]  Bank [{faces[4]}] [{faces[5]}]")
+    meant = ["? is any category"] if "?" in faces else []
+    meant += ["X offers nothing until it is set or rolled again"] if "X" in faces else []
+    if meant:
+        text.append(f"\n{', '.join(meant)}", style="dim")
     text.append(f"\nTricks at Dahlgaard's: {', '.join(left)}", style="dim")
     return text
 

@@ -11,6 +11,8 @@ from services.trickerion import links
 from services.trickerion.appraisal import (
     bonus_in_use,
     card_in_use,
+    cost_now,
+    enhance_now,
     missing,
     on_quick_order_only,
     prepared_markers,
@@ -20,7 +22,7 @@ from services.trickerion.appraisal import (
     tops,
     yield_now,
 )
-from services.trickerion.content import Content
+from services.trickerion.content import ANY_ACTION, Action, Content
 from services.trickerion.dark_alley import labels
 from services.trickerion.drawing import Name, Person, needs, people
 from services.trickerion.hall import CARD_SLOTS
@@ -89,6 +91,32 @@ DECLINED: Final = {"perform": "perform nothing", "place": "place nobody else", "
 """What Decline means, by kind of decision."""
 LAST: Final = (tr.Decline, tr.EndPlacement)
 """Commands that end something: they have the number 0."""
+AGAIN: Final = "no, assign anew"
+
+ACTIONS: Final[dict[type[Any], Action]] = {
+    tr.LearnTrick: Action.LEARN_TRICK,
+    tr.Hire: Action.HIRE,
+    tr.Headhunt: Action.HIRE,
+    tr.TakeCoins: Action.TAKE_COINS,
+    tr.RerollDie: Action.REROLL_DIE,
+    tr.SetDie: Action.SET_DIE,
+    tr.Buy: Action.BUY,
+    tr.Order: Action.ORDER,
+    tr.OrderIntoStock: Action.ORDER,
+    tr.QuickOrder: Action.QUICK_ORDER,
+    tr.MoveTrick: Action.MOVE_TRICKS,
+    tr.MoveComponents: Action.MOVE_COMPONENTS,
+    tr.MoveApprentice: Action.MOVE_APPRENTICES,
+    tr.SetUpTrick: Action.SET_UP,
+    tr.SetUpPile: Action.SET_UP,
+    tr.InviteGuest: Action.SET_UP,
+    tr.InvitePile: Action.SET_UP,
+    tr.Reschedule: Action.RESCHEDULE,
+    tr.PerformInStreet: Action.RESCHEDULE,
+    tr.TellFortune: Action.FORTUNE_TELLING,
+    tr.WeaveFate: Action.FATE_WEAVING,
+}
+"""What commands cost action points for; of Prepare the Trick tells how many."""
 
 
 class Menus:
@@ -111,7 +139,25 @@ class Menus:
         return _tree(asked, [(self.path(kind, command), command) for command in commands])
 
     def path(self, kind: str, command: Any) -> Path:
-        """A command in words."""
+        """A command in words, with the action points that it costs."""
+        first, *further = self._words(kind, command)
+        return (first + self._cost(kind, command), *further)
+
+    def _cost(self, kind: str, command: Any) -> str:
+        """What follows from an action is free, or was said with it."""
+        action = self._action(command) if kind in ("act", "keep_card") else ANY_ACTION
+        return f" ({cost_now(self.view, self.content, action)} AP)" if action else ""
+
+    def _action(self, command: Any) -> int:
+        match command:
+            case tr.DrawCards():
+                drew = self.view.dark_alley is not None and self.view.dark_alley.drew
+                return Action.DRAW_FURTHER_CARDS if drew else Action.DRAW_FIRST_CARD
+            case tr.ChooseComponent() | tr.ChooseTrick():
+                return bonus_in_use(self.view, self.content).action
+        return ACTIONS.get(type(command), ANY_ACTION)
+
+    def _words(self, kind: str, command: Any) -> Path:
         match command:
             case tr.ChooseMagician(magician=magician):
                 return (self._magician(magician),)
@@ -123,7 +169,7 @@ class Menus:
                 return (SPECIALISTS[character],)
             case tr.Advertise():
                 price = self.view.derived.players[self.seat].initiative_slot if self.view.derived is not None else 0
-                return (f"pay {counted(price, 'coin')} for 2 Fame",)
+                return (f"pay {counted(price, 'coin')}, the number of your initiative slot, for 2 Fame",)
             case tr.Decline():
                 return (DECLINED.get(kind, "no"),)
             case tr.Place(member=member, slot=slot):
@@ -131,7 +177,7 @@ class Menus:
             case tr.MakeIdle(member=member):
                 return ("leave a Character at home (idle)", f"the {self._member(member)}")
             case tr.Enhance():
-                return ("spend a Shard for more AP (enhance)",)
+                return (f"spend a Shard for {enhance_now(self.view, self.content)} AP more (enhance)",)
             case tr.EndPlacement():
                 left = self.view.placement.action_points if self.view.placement is not None else 0
                 return ("end the placement" + (f"; {left} AP are lost" if left else ""),)
@@ -217,10 +263,19 @@ class Menus:
     def _trick(self, trick: int) -> str:
         """A Trick with what decides about it."""
         card = self.content.tricks[trick]
-        enough = " (not there)" if missing(self.content, self.me, trick) else ""
         given = yield_now(self.view, self.content, trick)
         yields = amounts(given.fame, given.coins, given.shards)
-        return f"{TRICKS[trick]}, level {card.level}: {needs(self.content, trick)}{enough}; yields {yields}"
+        return (
+            f"{TRICKS[trick]}, level {card.level}: {needs(self.content, trick)}{self._lacking(trick)}; yields {yields}"
+        )
+
+    def _lacking(self, trick: int) -> str:
+        """What the player does not have of what a Trick needs."""
+        short = missing(self.content, self.me, trick)
+        if short == dict(self.content.tricks[trick].needs):
+            return " (you have none of it)"
+        lack = listed([f"{count} {COMPONENTS[component]}" for component, count in short.items()])
+        return f" (you lack {lack})" if lack else ""
 
     def _gap(self, trick: int) -> str:
         """What is paid where Fame is lacking (TR-062)."""
@@ -335,7 +390,9 @@ def _tree(question: str, paths: list[tuple[Path, Any]]) -> Menu:
 
 
 class AssignMenu:
-    """The Characters one after the other: which card lies under each. Its entries are made when they are looked at."""
+    """The Characters one after the other: which card lies under each, and at the end whether some are to stay idle.
+    Its entries are made when they are looked at.
+    """
 
     def __init__(self, family: Family, taken: tuple[int, ...]) -> None:
         self._family = family
@@ -363,13 +420,21 @@ class AssignMenu:
             found.append(Entry(number, f"{assignment_name(card)}{self._copies(card)}", self._then((*taken, card))))
         rest = len(family.slots) - len(taken)
         if rest > 1:
-            found.append(Entry(len(found), "that is all: no more cards", family.command((*taken, *(0,) * rest))))
+            found.append(Entry(len(found), "that is all: no more cards", self._then((*taken, *(0,) * rest))))
         return tuple(found)
 
     def _then(self, taken: tuple[int, ...]) -> Any:
-        if len(taken) == len(self._family.slots):
-            return self._family.command(taken)
-        return AssignMenu(self._family, taken)
+        slots = self._family.slots
+        if len(taken) < len(slots):
+            return AssignMenu(self._family, taken)
+        command = self._family.command(taken)
+        idle = [_called(slot.name) for slot, card in zip(slots, taken, strict=True) if not card]
+        if not idle:
+            return command
+        return Menu(
+            f"Without a card, so idle in this turn: {listed(idle)}. Assign so?",
+            (Entry(1, "yes, assign so", command), Entry(2, AGAIN, AssignMenu(self._family, ()))),
+        )
 
     def _left(self, card: int) -> int:
         """How many more Characters may have that card."""

@@ -40,7 +40,19 @@ from services.trickerion.words import (
 
 __all__ = ["Entry", "Menu", "Teller", "Terminal"]
 
-HELP: Final = """\
+TERMS: Final[dict[str, str]] = {
+    "Advertise": "2 Fame for as many coins as the number of your initiative slot. Whoever has more Fame comes later in "
+    "the order, so on a higher slot, and pays more; two players have slots 1 and 3.",
+    "Dice (a die)": "X offers nothing until the die is set or rolled again; a die that was used goes to X. ? among "
+    "Dahlgaard's is any category.",
+    "Character slots": "at Downtown, Market Row and Dark Alley both +1 slots are closed with two players, one of them "
+    "with three.",
+    "Edition": "with --ruling edition=revised_2019 it costs 1 AP to roll a die again, and 1 to move things in the "
+    "Workshop; menus show what holds.",
+}
+"""What the table and the menus do not say of themselves."""
+
+_GAME: Final = """\
 Most Fame after five turns wins (seven with the Dark Alley). A turn: dice, order of initiative (least Fame first),
 advertise, assign cards to Characters in secret, place them one by one, performances, end of the turn.
 
@@ -49,9 +61,9 @@ on a Performance card (Theater), and have your Magician perform a card with your
 
 A Character has AP (Magician 3, Specialist 2, Apprentice 1) and those of its slot; a Shard buys 1 more, not in the
 Theater. In the Theater all your Characters stand on one weekday, on which nobody else stands.
-Downtown    learn, hire, take coins: 3 AP each; set a die 2; roll a die again 2 (revised edition 1)
+Downtown    learn, hire, take coins: 3 AP each; set a die 2; roll a die again 2
 Market Row  buy 1 AP (1 to 3 of a type); each AP more: 1 coin off; order 1; order quickly 2
-Workshop    prepare: the Trick's AP; move things to a Specialist's slots 3 (revised edition 1)
+Workshop    prepare: the Trick's AP; move things to a Specialist's slots 3
 Theater     set up 1 AP; move a marker 1 AP. On stage: no AP, but your Magician performs on that weekday.
 
 On a Performance card: numbers are free slots; a marker shows a letter at each corner, Spiritual, Mechanical, Optical,
@@ -62,16 +74,22 @@ card's bonus, and 2 Fame, 3 coins, 1 Shard for Assistant, Manager, Engineer in t
 Wages: 1 for an Apprentice placed, 2 for a Specialist; what is not paid costs 2 Fame a coin.
 At the end: 1 Fame per Shard, per 3 coins; 2 per Apprentice, 3 per Specialist (with the Dark Alley 2 per special card
 in hand and the bonuses of level 3 Tricks instead).
-Ask for a Trick, a category, a Performance card, a Location, a magician or a special card: ? optical   ? R08\
+
+On a board ✓ says that you have what a Trick needs, ✗ that you lack some of it; ● is a marker on the Trick.
 """
+_ASK: Final = """\
+Ask for a Trick, a category, a Performance card, a Location, a magician, a special card or one of these words:
+? optical   ? R08   ? dice\
+"""
+HELP: Final = _GAME + "".join(f"{term}: {text}\n" for term, text in TERMS.items()) + _ASK
 
 ACTIONS: Final[dict[str, str]] = {
-    "Downtown": "learn a Trick 3 AP, hire 3, take coins 3, set a die 2, roll a die again 2 (revised edition 1). "
+    "Downtown": "learn a Trick 3 AP, hire 3, take coins 3, set a die 2, roll a die again 2 (? edition). "
     "The die that was used goes to X.",
     "Market Row": "buy 1 to 3 of a type that is in stock 1 AP, each AP more takes 1 coin off the price (not the last); "
     "order a type for the next turn 1; order quickly 2: in stock at once for everybody, 1 coin dearer.",
     "Workshop": "prepare a Trick whose Components you have: its AP; move a Trick to the Engineer's slot, Components to "
-    "the Manager's, an Apprentice to the Assistant's 3 AP (revised edition 1).",
+    "the Manager's, an Apprentice to the Assistant's 3 AP (? edition).",
     "Theater": "set up a Trick 1 AP, move one of your markers 1; a Magician on stage performs. One weekday for all "
     "your Characters, and nobody else's there.",
     "Dark Alley": "draw a special card 1 AP once, further ones 2 (two of a deck, keep one); tell fortunes 1.",
@@ -124,6 +142,7 @@ class Terminal:
             return None
         told = {**{TRICKS[trick]: self._about_trick(trick) for trick in TRICKS}, **self._about_cards()}
         told |= {ASSIGNMENTS[card]: f"{LOCATIONS[location_of(card)]}. {text}" for card, text in SPECIALS.items()}
+        told |= TERMS
         told |= {f"Location {place}": text for place, text in ACTIONS.items()}
         told |= {MAGICIANS[magician]: f"with the Dark Alley: {ability}" for magician, ability in ABILITIES.items()}
         told |= {text.split(":")[0]: text.split(": ", 1)[1] for text in SPECIALISTS.values()}

@@ -163,7 +163,10 @@ def test_resigning_lets_the_game_go_on_without_one(hall: RunningHall) -> None:
     [
         (["chess"], "there is no game"),
         (["arcane-alley", "--players", "9"], "from 2 to 6"),
-        (["arcane-alley", "--ruling", "no_such=1"], "no ruling"),
+        (["arcane-alley", "--ruling", "no_such=1"], "There are: set_needs_played_or_revealed_card=true, "),
+        (["arcane-alley", "--ruling", "no_such=1"], ", final_tie_shared=true."),
+        (["trickerion", "--option", "dark_alleys=true"], "There are: dark_alley=false|true, prophecies=true|false, "),
+        (["trickerion", "--option", "dark_alley=yes"], "is one of false, true, not 'yes'"),
         (["arcane-alley", "--option", "nonsense"], "name=value"),
         (["--resume", "aaaaaaaaaaaaaaaaaaaaaaaaaa"], "game"),
     ],
@@ -172,6 +175,15 @@ def test_what_is_wrong_is_said_in_a_sentence(hall: RunningHall, words: list[str]
     result = guildhall("play", *words, "--name", "Zoe", *hall.there)
     assert result.returncode in (1, 2) and said in re.sub(r"[\s│]+", " ", result.stderr)
     assert "Traceback" not in result.stderr
+
+
+def test_a_hall_tells_how_each_of_its_games_is_played(tmp_path: Path) -> None:
+    with running_hall(tmp_path) as running:
+        assert running.process.stdout is not None
+        told = "".join(iter(running.process.stdout.readline, "  stop    Ctrl-C\n"))
+        for game in ("arcane-alley", "trickerion"):
+            (words,) = [shlex.split(line) for line in told.splitlines() if f" play {game} " in line]
+            assert words[-5:] == [game, *running.there]
 
 
 def test_without_a_hall_it_says_how_to_start_one(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 import io
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,16 +17,18 @@ from guildhall.kernel.game import Game
 from guildhall.kernel.redact import redact
 from guildhall.kernel.v1.structs import Undo
 from guildhall.trickerion.v1 import structs as tr
-from services.trickerion import words
+from services.trickerion import hooks, words
+from services.trickerion.appraisal import cost_now, enhance_now
+from services.trickerion.content import Action
 from services.trickerion.greedy import Greedy
 from services.trickerion.hall import CARD_SLOTS, marker
-from services.trickerion.menus import AssignMenu, Menus
+from services.trickerion.menus import AGAIN, AssignMenu, Menus
 from services.trickerion.rules import RULES
 from services.trickerion.sentences import Teller
 from services.trickerion.terminal import Terminal
 from tests.cli.random_games import steps
-from tests.games.trickerion.script import Script, perform, place, seat
-from tests.games.trickerion.tables import OPEN
+from tests.games.trickerion.script import Script, advertise, perform, place, seat
+from tests.games.trickerion.tables import OPEN, with_bonus
 
 PACK = RULES.packs.data(RULES.pack_hash)
 TERMINAL = Terminal(PACK)
@@ -83,10 +86,21 @@ CARD_FIELDS = {"card", "cards", "hand", "bonus", "performing", "copied", "shown"
 
 
 def leaves(menu: Any) -> list[Any]:
+    """All commands of a menu; what begins it again is left out."""
     found = []
     for entry in menu.entries:
-        found += leaves(entry.then) if hasattr(entry.then, "entries") else [entry.then]
+        if not hasattr(entry.then, "entries"):
+            found.append(entry.then)
+        elif entry.text != AGAIN:
+            found += leaves(entry.then)
     return found
+
+
+def chosen(menu: Any, *beginnings: str) -> Any:
+    """The command, or the menu, to which the entries lead that begin so."""
+    for beginning in beginnings:
+        (menu,) = [entry.then for entry in menu.entries if entry.text.startswith(beginning)]
+    return menu
 
 
 def test_there_is_a_clause_for_every_event() -> None:
@@ -260,13 +274,26 @@ def test_a_kind_of_card_is_offered_as_often_as_it_is_in_hand() -> None:
     rng = random.Random(1)
     for _ in range(50):
         menu: Any = AssignMenu(family, ())
-        while isinstance(menu, AssignMenu):
+        while hasattr(menu, "entries"):
             menu = rng.choice(menu.entries).then
         assert family.holds(menu)
     first = AssignMenu(family, ())
     second = next(entry.then for entry in first.entries if entry.text == "Downtown (1 left)")
     assert all("Downtown" not in entry.text for entry in second.entries)
     assert "Magician: Downtown" in second.question
+
+
+def test_who_stays_idle_is_asked_once() -> None:
+    t = OPEN["assign"]()
+    (family,) = t.game.legal(0).families
+    menu = TERMINAL.menu(t.a.sees(), "assign", [family], str)
+    sent = chosen(menu, "Downtown", "Workshop", "Theater")
+    assert family.holds(sent) and all(sent.cards)
+    for way in (["Downtown", "none", "none"], ["Downtown", "that is all"]):
+        sure = chosen(menu, *way)
+        assert sure.question == "Without a card, so idle in this turn: Engineer and Apprentice. Assign so?"
+        assert chosen(sure, "yes") == tr.Assign((tr.Assignment.DOWNTOWN, 0, 0))
+        assert chosen(sure, "no").question == menu.question
 
 
 def test_guests_move_up_when_one_before_them_is_given_back() -> None:
@@ -320,19 +347,160 @@ def test_menus_and_table_tell_what_things_cost_and_yield_now() -> None:
     t = under("p21", seat("magician:market_row", coins=9), buy="wood mirror glass fabric", quick="cog")
     t.a.does("place magician market_row_1")
     view = t.a.sees()
-    assert path(view, tr.Buy(tr.Component.MIRROR, 1, 0, False)) == "buy: Mirror at 2: 1"
-    assert path(view, tr.Buy(tr.Component.COG, 1, 0, False)) == "buy: Cog at 3: 1"
-    assert path(view, tr.QuickOrder(tr.Component.COG)) == "order quickly: Cog at 3"
+    assert path(view, tr.Buy(tr.Component.MIRROR, 1, 0, False)) == "buy (1 AP): Mirror at 2: 1"
+    assert path(view, tr.Buy(tr.Component.COG, 1, 0, False)) == "buy (1 AP): Cog at 3: 1"
+    assert path(view, tr.QuickOrder(tr.Component.COG)) == "order quickly (2 AP): Cog at 3"
     assert "Mirror (2)" in flat(view) and "Quick Order: Cog (3)" in flat(view)
     t = under("p04", seat("magician:market_row"), order="rope - - -", quick="rope")
     price = TERMINAL._content.components[tr.Component.ROPE].price
-    assert path(t.a.sees(), tr.Buy(tr.Component.ROPE, 1, 0, False)) == f"buy: Rope at {price}: 1"
+    assert path(t.a.sees(), tr.Buy(tr.Component.ROPE, 1, 0, False)) == f"buy (1 AP): Rope at {price}: 1"
     t = under("p07", seat("magician:downtown"), dice="X X / X X / 4 X")
     assert path(t.a.sees(), tr.TakeCoins(4)).startswith("take 8 coins of")
     t = under("p22", seat("magician:downtown"))
     assert "Saturday +0, yield +1" in drawn(t.a.sees(), 120)
     t = under("p16", seat("magician:downtown"))
     assert "yield" not in drawn(t.a.sees(), 120).partition("Thursday +1")[2].partition("stage")[0]
+
+
+def at(slot: str, card: str, stage: str = "") -> Script:
+    """Seat a's Magician on a slot, with much that can be done there; `card` is used for the next action if special."""
+    a = seat(
+        f"magician:{card} engineer manager assistant apprentice_1",
+        "linking_rings:spades*2 mind_reading:hearts",
+        "metal*2 glass*2 wood*1 animal*1",
+        coins=9,
+        magician="priestess_of_mysticism" if slot.startswith("dark_alley") else "electra",
+    )
+    dice, prophecies = "any X / engineer apprentice / 4 X", "p06 / p23 p17 p13 / p10"
+    t = place(2, a=a, dice=dice, stage=stage, options=DARK_ALLEY, prophecies=prophecies)
+    t.a.does(f"place magician {slot}")
+    if tr.Assignment[card.upper()] in words.SPECIALS:
+        t.a.does("keep", "bonus")
+    return t
+
+
+STAGE = "a/levitation@R01:0.0>down b/walled@R01:0.2>up"
+FULL = f"{STAGE} b/living_piano@R01:0.1>left"
+ACTING: dict[str, Callable[[], Script]] = {
+    "Downtown": lambda: at("downtown_1", "downtown"),
+    "Market Row": lambda: at("market_row_1", "market_row"),
+    "Workshop": lambda: at("workshop_1", "workshop"),
+    "Theater": lambda: at("friday_1", "theater", STAGE),
+    "Dark Alley": lambda: at("dark_alley_1", "dark_alley"),
+    "further cards": OPEN["keep_card"],
+    "guest_performer": lambda: at("friday_1", "guest_performer", FULL),
+    "street_performance": lambda: at("friday_1", "street_performance", STAGE),
+    "directors_favor": lambda: at("friday_1", "directors_favor", STAGE),
+    **{card: partial(with_bonus, "theater", card) for card in ("new_twist", "buying_time")},
+    **{card: partial(with_bonus, "workshop", card) for card in ("test_run", "unstable_prototype")},
+    **{
+        card: partial(with_bonus, "downtown", card)
+        for card in ("mass_recruitment", "headhunter", "trick_overhaul", "thirst_for_knowledge", "interest")
+    },
+    **{
+        card: partial(with_bonus, "market_row", card)
+        for card in ("component_sale", "smuggled_goods", "barter_with_power", "logistics", "dubious_sources")
+    },
+}
+"""Tables at which seat a's Character acts."""
+SAID_AP = re.compile(r"(\d+) AP(?:\)|,| of bargaining)")
+
+
+def said_and_spent(make: Callable[[], Script]) -> Iterator[tuple[str, int, int]]:
+    """The words of one command of each kind that seat a has, the action points that they say, and those it spends."""
+    kinds = {type(command): command for command in make().game.legal(0).commands if type(command) is not Undo}
+    for command in kinds.values():
+        t = make()
+        said = ": ".join(Menus(t.a.sees(), str, TERMINAL._content).path(next(iter(t.asked.values())), command))
+        spent = 0
+        t.decide(0, command)
+        while True:
+            spent += sum(event.amount for event in t.events if isinstance(event, tr.ActionPointsSpent))
+            if t.asked.get("a") not in PAID_LAST:
+                break
+            t.decide(0, t.game.legal(0).commands[0])
+        yield said, sum(map(int, SAID_AP.findall(said))), spent
+
+
+PAID_LAST = ("trick_slot", "symbol", "overhaul", "overhaul_slot")
+"""Learning a Trick asks these before it is paid."""
+
+
+@pytest.mark.parametrize("table", ACTING)
+def test_a_menu_says_the_action_points_that_a_command_costs(table: str) -> None:
+    found = list(said_and_spent(ACTING[table]))
+    assert all(said == spent for _, said, spent in found), found
+    assert any(spent for _, _, spent in found)
+
+
+@pytest.mark.parametrize(("players", "options"), TABLES)
+def test_costs_are_those_of_the_rules(players: int, options: dict[str, str]) -> None:
+    content = TERMINAL._content
+    for game, _ in played(players, 30 + players, options):
+        hall, view = game.hall, game.view(None)
+        assert [cost_now(view, content, action) for action in (0, *Action)] == list(
+            hooks.of(hall).action_costs(hall, content)
+        )
+        assert enhance_now(view, content) == hooks.of(hall).enhance_ap(hall, content)
+
+
+def test_menus_say_what_an_action_costs_by_edition_and_special_card() -> None:
+    def rolling(**rulings: str) -> str:
+        return path(place(2, a=seat("magician:downtown"), rulings=rulings).a.sees(), tr.RerollDie(2))
+
+    assert rolling().startswith("roll a die again (2 AP): ")
+    assert rolling(edition="revised_2019").startswith("roll a die again (1 AP): ")
+    t = place(2, a=seat("magician:thirst_for_knowledge"), dice="any X / X X / X X", options=DARK_ALLEY)
+    t.a.does("place magician downtown_1", "keep")
+    assert path(t.a.sees(), tr.LearnTrick(1, 0)).startswith("learn a Trick (3 AP): ")
+    t.a.does("bonus")
+    assert path(t.a.sees(), tr.LearnTrick(1, 0)).startswith("learn a Trick (2 AP): ")
+
+
+def test_a_trick_is_offered_with_the_components_that_are_lacking() -> None:
+    t = place(2, a=seat("magician:downtown", "", "wood*2 cog*1"))
+    menus = Menus(t.a.sees(), str, TERMINAL._content)
+    said = {
+        trick: menus._trick(trick)
+        for trick in (tr.Trick.BARRICADED_BARRELS, tr.Trick.STOCKS_ESCAPE, tr.Trick.MIND_READING)
+    }
+    assert said == {
+        tr.Trick.BARRICADED_BARRELS: "Barricaded Barrels, level 1: 2 Wood; yields 1 Fame and 1 coin",
+        tr.Trick.STOCKS_ESCAPE: "Stocks Escape, level 1: 2 Wood, 2 Metal (you lack 2 Metal); yields 1 coin and 1 Shard",
+        tr.Trick.MIND_READING: "Mind Reading, level 1: 2 Glass (you have none of it); yields 1 Shard",
+    }
+
+
+def test_what_advertising_costs_is_said_with_the_reason() -> None:
+    t = advertise()
+    slot = t.a.sees().derived.players[0].initiative_slot
+    menu = TERMINAL.menu(t.a.sees(), "advertise", t.game.legal(0).commands, str)
+    coins = words.counted(slot, "coin")
+    assert menu.entries[0].text == f"pay {coins}, the number of your initiative slot, for 2 Fame"
+    assert "1 player-a, 3 player-b" in drawn(place(2, a=seat()).a.sees())
+
+
+@pytest.mark.parametrize(
+    ("dice", "said"),
+    [
+        ("any X / engineer apprentice / 4 3", "? is any category, X offers nothing until it is set or rolled again"),
+        ("any optical / engineer apprentice / 4 3", "? is any category"),
+        ("escape optical / engineer apprentice / 4 X", "X offers nothing until it is set or rolled again"),
+        ("escape optical / engineer apprentice / 4 3", ""),
+    ],
+)
+def test_the_table_explains_the_faces_that_dice_show(dice: str, said: str) -> None:
+    explained = re.search(r"Bank \[.\] \[.\] (.*?) ?Tricks at", flat(place(2, a=seat(), dice=dice).a.sees()))
+    assert explained and explained[1] == said
+
+
+@pytest.mark.parametrize(
+    ("players", "said"),
+    [(2, "closed with 2 players: slots 2 and 3"), (3, "closed with 3 players: slot 3"), (4, "")],
+)
+def test_the_table_tells_which_slots_are_closed(players: int, said: str) -> None:
+    table = flat(place(players, a=seat(), options=DARK_ALLEY).a.sees())
+    assert table.count("closed") == 3 * bool(said) and table.count(said) >= 3
 
 
 def test_the_bonus_of_a_card_shows_in_markers_and_yields() -> None:
@@ -417,12 +585,15 @@ def test_menus_tell_what_a_special_card_makes_of_a_price() -> None:
         return t.a.sees()
 
     delivery = market("workshop_delivery")
-    assert path(delivery, tr.Buy(tr.Component.WOOD, 1, 0, False)) == "buy: Wood at 0: 1"
-    assert path(delivery, tr.Buy(tr.Component.COG, 1, 0, False)) == "buy: Cog at 2: 1"
+    assert path(delivery, tr.Buy(tr.Component.WOOD, 1, 0, False)) == "buy (1 AP): Wood at 0: 1"
+    assert path(delivery, tr.Buy(tr.Component.COG, 1, 0, False)) == "buy (1 AP): Cog at 2: 1"
     smuggled = market("smuggled_goods")
-    assert path(smuggled, tr.Buy(tr.Component.MIRROR, 2, 0, False)) == "buy: Mirror at 3, in Fame and 1 less in all: 2"
+    assert (
+        path(smuggled, tr.Buy(tr.Component.MIRROR, 2, 0, False))
+        == "buy (1 AP): Mirror at 3, in Fame and 1 less in all: 2"
+    )
     lifted = market("shoplifting")
-    assert path(lifted, tr.Buy(tr.Component.MIRROR, 2, 0, False)) == "buy: Mirror at 3, one of them free: 2"
+    assert path(lifted, tr.Buy(tr.Component.MIRROR, 2, 0, False)) == "buy (1 AP): Mirror at 3, one of them free: 2"
 
 
 def test_ingenuity_brings_one_marker() -> None:
@@ -488,6 +659,8 @@ def test_undo_takes_the_tellers_memory_back() -> None:
         ("R08", "R08: Riverside, 4 slots, 3 circles, 1 with a Shard"),
         ("optical", "Category Optical: Enchanted Butterflies"),
         ("downtown", "Location Downtown: learn a Trick 3 AP"),
+        ("dice", "X offers nothing until the die is set"),
+        ("advertise", "as many coins as the number of your initiative slot"),
         ("guest", "Guest Performer: Theater. Set Up"),
         ("cog", "Component Cog: 3 coins"),
         ("electra", "Electra: with the Dark Alley: Supercharge"),

@@ -85,6 +85,25 @@ def test_a_refused_value_names_its_rule_and_what_is_allowed() -> None:
         created(options={"length": "x"})
 
 
+def test_an_unknown_name_is_answered_with_what_there_is() -> None:
+    with pytest.raises(Refusal, match=r"no option 'lenght'\. There are: length=short\|long, first=TEXT\."):
+        created(options={"lenght": "long"})
+    with pytest.raises(Refusal, match=r"There are: none\."):
+        created(RULES, options={"length": "long"})
+
+
+def test_the_default_of_an_option_comes_first() -> None:
+    assert str(replace(OPTIONS[0], default="long")) == "length=long|short"
+
+
+def test_a_refusal_is_short_whatever_was_asked_and_whatever_there_is() -> None:
+    many = replace(RULES, options=tuple(Choosable(f"option_{n}", "a", ("a", "b"), "") for n in range(1_000)))
+    for chosen in ({"x" * 100_000: "a"}, {"option_1": "x" * 100_000}):
+        with pytest.raises(Refusal) as refused:
+            created(many, options=chosen)
+        assert len(refused.value.message) < 1_200 and "option_1" in refused.value.message
+
+
 def test_a_refusal_passes_through_context_managers_and_can_be_compared() -> None:
     @contextmanager
     def measured() -> Any:

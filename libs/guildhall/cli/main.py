@@ -16,6 +16,7 @@ COMMANDS = {
     "leaderboard": "leaderboard",
     "watch": "watch",
     "games": "games",
+    "options": "options",
     "token": "token",
     "verify": "verify",
     "export": "export",
@@ -57,6 +58,16 @@ def main() -> None:
     """Entry point of the command `guildhall`."""
     # Looked at when gRPC is imported, so before that; else it tells whoever starts a hall that it has threads.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    try:
+        _run()
+    except ModuleNotFoundError as error:
+        # This program is there before gen/ is; all else of the package is in the source.
+        if error.name is None or not error.name.startswith("guildhall."):
+            raise
+        sys.exit(f"{error.name} is not generated yet: wait until `make run` has done it, or run `make gen`.")
+
+
+def _run() -> None:
     from guildhall.cli.problems import Problem
 
     try:

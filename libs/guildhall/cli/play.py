@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,6 +16,7 @@ from guildhall.cli.faces import BOT, BOT_NAMES, Menu, is_halls_bot, shown
 from guildhall.cli.hints import typed
 from guildhall.cli.lines import Lines
 from guildhall.cli.matchmaker import Matchmaker
+from guildhall.cli.options import Options, Rulings, Settings, pairs
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name, dev_token
@@ -24,7 +25,6 @@ from guildhall.matchmaking.v1.structs import GameSeat, GameTerms, Seating
 from services.bots.player import play as play_bot
 
 SEED_BYTES = 32
-Settings: TypeAlias = tuple[tuple[str, str], ...]
 COMMANDS = "number · u undo · log · ? <item> · help · table · resign · quit"
 
 
@@ -46,8 +46,8 @@ def play(
     bots: Annotated[Bots, typer.Option(help="Who plays against you.")] = Bots.GREEDY,
     name: Annotated[str | None, typer.Option(help="Your name at the table. Default: your login.")] = None,
     powers: Annotated[bool, typer.Option(help="With the players' special powers, where the game has them.")] = True,
-    option: Annotated[list[str] | None, typer.Option(help="An option of the game, name=value; repeatable.")] = None,
-    ruling: Annotated[list[str] | None, typer.Option(help="A ruling of the game, name=value; repeatable.")] = None,
+    option: Options = None,
+    ruling: Rulings = None,
     seed_file: Annotated[
         Path | None,
         typer.Option(help="32 bytes, raw or as 64 hex digits: the same luck again. Everybody is told."),
@@ -61,7 +61,7 @@ def play(
 ) -> None:
     """Play a game in this terminal against bots. Start a hall first, in another terminal: make run."""
     chosen = faces.game_name(game)
-    options = pairs(option, "--option")
+    options = dict(pairs(option, "--option"))
     if not powers:
         powers_option = faces.powers_option(chosen)
         if powers_option is None:
@@ -69,24 +69,13 @@ def play(
         options[powers_option] = "false"
     wanted: dict[str, Any] = {
         "options": tuple(sorted(options.items())),
-        "rulings": tuple(sorted(pairs(ruling, "--ruling").items())),
+        "rulings": pairs(ruling, "--ruling"),
         "seed": _seed(seed_file),
     }
     me = name or default_name()
     if me.startswith(f"{BOT}/"):
         raise typer.BadParameter(f"names that begin with {BOT}/ are the bots'", param_hint="--name")
     run(_play(chosen, players, bots, me, wanted, resume, server, data, patience))
-
-
-def pairs(texts: list[str] | None, where: str) -> dict[str, str]:
-    """What was typed as name=value, several times. Raises typer.BadParameter."""
-    pairs = {}
-    for text in texts or ():
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise typer.BadParameter(f"{text!r} is not name=value", param_hint=where)
-        pairs[key] = value
-    return pairs
 
 
 def _seed(path: Path | None) -> bytes:

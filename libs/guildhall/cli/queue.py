@@ -9,7 +9,7 @@ from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, HallError, NoHall
 from guildhall.cli.hints import typed
 from guildhall.cli.matchmaker import Matchmaker
-from guildhall.cli.play import pairs
+from guildhall.cli.options import Options, Rulings, pairs
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name, dev_token
@@ -31,18 +31,15 @@ def queue(
     bots: Annotated[str | None, typer.Option(help="Bots of this strength may fill up, if all agree.")] = None,
     bots_after: Annotated[int, typer.Option(min=0, help="Seconds of waiting after which they may.")] = 20,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait at most.")] = 1800,
-    option: Annotated[list[str] | None, typer.Option(help="An option of the game, name=value; repeatable.")] = None,
-    ruling: Annotated[list[str] | None, typer.Option(help="A ruling of the game, name=value; repeatable.")] = None,
+    option: Options = None,
+    ruling: Rulings = None,
     name: Annotated[str | None, typer.Option(help="Your name. Default: your login.")] = None,
     server: Annotated[str, typer.Option(help="Where the hall listens, host:port.")] = DEFAULT_SERVER,
     data: Annotated[Path, typer.Option(help="Data directory of the hall: its key signs your token.")] = DEFAULT_DATA,
 ) -> None:
     """Wait for a game. Whatever is offered is confirmed at once; Ctrl-C takes the ticket back."""
     chosen, me = faces.game_name(game), name or default_name()
-    terms = GameTerms(
-        options=tuple(sorted(pairs(option, "--option").items())),
-        rulings=tuple(sorted(pairs(ruling, "--ruling").items())),
-    )
+    terms = GameTerms(options=pairs(option, "--option"), rulings=pairs(ruling, "--ruling"))
     fill = BotFill(bots, bots_after * 1000) if bots else None
     run(_queue(chosen, tuple(players or ()), fill, wait * 1000, terms, me, server, data))
 

@@ -384,7 +384,7 @@ def _welcome(hall: Hall) -> None:
     config = hall.config
     names = ", ".join(rules.game.replace("_", "-") for rules in config.games)
     here = f"{config.address}:{hall.port}"
-    first = config.games[0].game.replace("_", "-") if config.games else ""
+    plays = [typed("play", rules.game.replace("_", "-"), server=here, data=config.data) for rules in config.games]
     lines = [
         f"Guildhall listens on {here} (gRPC, with health and reflection)",
         f"  games   {names}",
@@ -392,7 +392,7 @@ def _welcome(hall: Hall) -> None:
         f"  key     {config.data / KEY_FILE}, id {hall.key_id}"
         + ("" if config.keys is None else " (its tokens don't count: --keys)"),
         f"  token   {typed('token', '--subject', 'alice', data=config.data)}",
-        f"  play    {typed('play', first, server=here, data=config.data)}",
+        *(f"  {'' if number else 'play':8}{play}" for number, play in enumerate(plays)),
         "  stop    Ctrl-C",
     ]
     typer.echo("\n".join(lines))

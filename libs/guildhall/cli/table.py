@@ -10,7 +10,7 @@ from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER
 from guildhall.cli.hints import typed
 from guildhall.cli.matchmaker import Matchmaker
-from guildhall.cli.play import pairs
+from guildhall.cli.options import Options, Rulings, pairs
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.queue import PATIENCE_SECONDS, tell_game
 from guildhall.cli.token import DEFAULT_DATA
@@ -42,17 +42,14 @@ def create(
     private: Annotated[bool, typer.Option(help="Only whoever knows its code joins.")] = False,
     as_seated: Annotated[bool, typer.Option(help="Seats as people sit down, not drawn.")] = False,
     unrated: Annotated[bool, typer.Option(help="The game does not count for ratings.")] = False,
-    option: Annotated[list[str] | None, typer.Option(help="An option of the game, name=value; repeatable.")] = None,
-    ruling: Annotated[list[str] | None, typer.Option(help="A ruling of the game, name=value; repeatable.")] = None,
+    option: Options = None,
+    ruling: Rulings = None,
     name: Name = None,
     server: Server = DEFAULT_SERVER,
     data: Data = DEFAULT_DATA,
 ) -> None:
     """Open a table, and sit down on its first seat."""
-    terms = GameTerms(
-        options=tuple(sorted(pairs(option, "--option").items())),
-        rulings=tuple(sorted(pairs(ruling, "--ruling").items())),
-    )
+    terms = GameTerms(options=pairs(option, "--option"), rulings=pairs(ruling, "--ruling"))
 
     async def work(matchmaker: Matchmaker, me: str) -> None:
         seating = int(Seating.AS_SEATED if as_seated else Seating.DRAWN)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import shorten
 from typing import Any
 
 import msgspec
@@ -13,6 +14,11 @@ from guildhall.kernel.frames import Frame
 from guildhall.kernel.packs import Packs
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import GameCreated
+
+MOST_TOLD = 1_000
+"""Characters of a list in a refusal. An error's trailers carry the message three times, and hold 8 KB."""
+MOST_ECHOED = 40
+"""Characters of somebody's own text that a refusal repeats."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,12 @@ class Choosable:
     text: str
     ref: str = ""
     """The rule or ruling it settles."""
+
+    def __str__(self) -> str:
+        """As it can be chosen, the default first: "length=short|long"; free text is "first=TEXT"."""
+        if self.values is None:
+            return f"{self.name}=TEXT"
+        return f"{self.name}={'|'.join(sorted(self.values, key=lambda value: value != self.default))}"
 
 
 @dataclass(frozen=True)
@@ -119,12 +131,17 @@ def resolve(chosen: Mapping[str, str], declared: tuple[Choosable, ...], what: st
     known = {choosable.name: choosable for choosable in declared}
     for name, value in chosen.items():
         if name not in known:
-            raise Refusal(f"UNKNOWN_{what.upper()}", f"There is no {what} {name!r}.")
+            there = shorten(", ".join(map(str, declared)), MOST_TOLD, placeholder=" …") or "none"
+            raise Refusal(f"UNKNOWN_{what.upper()}", f"There is no {what} {_echoed(name)}. There are: {there}.")
         values = known[name].values
         if values is not None and value not in values:
             raise Refusal(
                 f"INVALID_{what.upper()}",
-                f"{what.capitalize()} {name!r} is one of {', '.join(values)}, not {value!r}.",
+                f"{what.capitalize()} {name!r} is one of {', '.join(values)}, not {_echoed(value)}.",
                 known[name].ref,
             )
     return {name: chosen.get(name, known[name].default) for name in sorted(known)}
+
+
+def _echoed(text: str) -> str:
+    return repr(text if len(text) <= MOST_ECHOED else f"{text[:MOST_ECHOED]}…")
