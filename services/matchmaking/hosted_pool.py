@@ -80,7 +80,7 @@ class Watcher(Protocol):
     """Whoever is told that something of a subject has changed."""
 
     def hear(self) -> None:
-        """The pool stands at a new acknowledged state; no more than noted here."""
+        """The pool stands at a new acknowledged state, which can be read; returns at once."""
         ...
 
     def end(self, why: Failure) -> None:
@@ -477,12 +477,19 @@ class HostedPool:
         news.set()
         if self._watchers:
             for subject in subjects:
-                for watcher in self._watchers.get(subject, ()):
-                    watcher.hear()
+                for watcher in tuple(self._watchers.get(subject, ())):
+                    self._tell(watcher)
         if self.owner.serving:
             self._arm()
             if self._waiting:
                 self.go()
+
+    def _tell(self, watcher: Watcher) -> None:
+        try:
+            watcher.hear()
+        except Exception as error:
+            _log.error("watcher failed", game=self.game, exc_info=error)
+            watcher.end(Failure("INTERNAL", "Something went wrong in the hall; it has been reported."))
 
     def _roll_back(self) -> None:
         """Be again as before the entry in flight."""

@@ -13,7 +13,7 @@ in one ordered place for each number of seats, and an anchor takes from the fron
 
 from bisect import bisect_left, insort
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
@@ -189,31 +189,44 @@ def partitions(total: int, largest: int | None = None) -> tuple[tuple[tuple[int,
 
 def plan(pool: Pool, terms_ids: list[str], now_ms: int) -> Iterator[Match | None]:
     """The matches of one pass over the tickets of these terms; None: a slice is over, without a match."""
+    full = _Slices().full
     for terms_id in terms_ids:
-        yield from _plan_terms(pool, terms_id, now_ms)
+        yield from _plan_terms(pool, terms_id, now_ms, full)
 
 
-def _plan_terms(pool: Pool, terms_id: str, now_ms: int) -> Iterator[Match | None]:
+class _Slices:
+    """Counts the tickets that a pass looks at, whatever their terms."""
+
+    def __init__(self) -> None:
+        self._looked_at = 0
+
+    def full(self) -> bool:
+        """One more ticket: whether a slice is over."""
+        self._looked_at += 1
+        return self._looked_at % SLICE == 0
+
+
+def _plan_terms(pool: Pool, terms_id: str, now_ms: int, full: Callable[[], bool]) -> Iterator[Match | None]:
     crowd, everybody = Crowd(), []
     tickets = [pool.tickets[ticket_id] for ticket_id in pool.waiting.get(terms_id, ())]
     tickets.sort(key=attrgetter("since_ms", "number"))
-    for looked_at, ticket in enumerate(tickets, 1):
+    for ticket in tickets:
         candidate = Candidate(pool, ticket, now_ms)
         crowd.add(candidate)
         everybody.append(candidate)
-        if looked_at % SLICE == 0:
+        if full():
             yield None
-    for looked_at, anchor in enumerate(everybody, 1):
+    for anchor in everybody:
         if not anchor.taken and _waits(pool, anchor):
             group = crowd.full_match(anchor)
             if group is not None and _take(pool, crowd, group):
                 yield Match([each.ticket for each in group], [])
-        if looked_at % SLICE == 0:
+        if full():
             yield None
-    yield from _plan_bots(pool, everybody, now_ms)
+    yield from _plan_bots(pool, everybody, now_ms, full)
 
 
-def _plan_bots(pool: Pool, everybody: list[Candidate], now_ms: int) -> Iterator[Match | None]:
+def _plan_bots(pool: Pool, everybody: list[Candidate], now_ms: int, full: Callable[[], bool]) -> Iterator[Match | None]:
     """Whoever still waits and may have bots by now: they play together, bots on the seats that stay empty."""
     crowds: dict[str, Crowd] = {}
     patient = []
@@ -222,12 +235,12 @@ def _plan_bots(pool: Pool, everybody: list[Candidate], now_ms: int) -> Iterator[
         if bots is not None and not candidate.taken and candidate.ticket.since_ms + bots.after_ms <= now_ms:
             crowds.setdefault(bots.strength, Crowd()).add(candidate)
             patient.append((bots.strength, candidate))
-    for looked_at, (strength, anchor) in enumerate(patient, 1):
+    for strength, anchor in patient:
         if not anchor.taken and _waits(pool, anchor):
             group, empty = crowds[strength].most_of_a_match(anchor)
             if _take(pool, crowds[strength], group):
                 yield Match([each.ticket for each in group], [strength] * empty)
-        if looked_at % SLICE == 0:
+        if full():
             yield None
 
 

@@ -1,8 +1,9 @@
 """MatchmakingService: every request becomes a command or a read of the game's pool."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from functools import partial
 from typing import Any, TypeVar
 
 import grpc
@@ -14,6 +15,7 @@ from guildhall.host.failures import outcome_unknown, refused, shutting_down
 from guildhall.host.messages import parse, required
 from guildhall.kernel import ids
 from guildhall.kernel.decide import check_command_id
+from guildhall.kernel.game import MAX_COMMAND_ID
 from guildhall.kernel.refusal import Refusal
 from guildhall.log.topics import MATCHMAKING
 from guildhall.matchmaking.v1 import matchmaking_service_pb2
@@ -41,6 +43,8 @@ from services.matchmaking.watching import Told, Watch
 
 MATCHMAKING_SERVICE: ServiceDescriptor = matchmaking_service_pb2.DESCRIPTOR.services_by_name["MatchmakingService"]
 
+_SESSION = f"{MATCHMAKING_SERVICE.full_name}/Session"
+_SIZES = Meter(Limits())
 _ACCEPTED = metrics.COMMANDS.labels(MATCHMAKING, "accepted")
 
 DEFAULT_PAGE = 100
@@ -216,54 +220,51 @@ class MatchmakingService:
     async def session(
         self, requests: AsyncIterator[bytes], caller: Caller, context: Context
     ) -> AsyncGenerator[bytes, None]:
-        """Refusals are answers; whatever means that this hall cannot go on with the pool ends the stream. Raises
-        Elsewhere when the first message names the game.
+        """Refusals are answers; what cannot be read ends the stream, and so does whatever means that this hall cannot
+        go on with the pool. Raises Elsewhere when the first message names the game.
         """
+        if self._closing:
+            raise shutting_down()
         conversation = Conversation(caller)
-        async with self._open(conversation), aclosing(conversation.messages(requests)) as messages:
-            first = await anext(messages, None)
-            if first is None:
-                return
-            asked = parse(wire.decode_SessionRequest, first)
-            hosted = self._pool(asked.game, caller)
-            session = Session(hosted, caller, conversation)
+        self._streams.add(conversation)
+        try:
+            async with aclosing(conversation.messages(requests)) as messages:
+                first = await anext(messages, None)
+                if first is None:
+                    return
+                _SIZES.check_size(first)
+                asked = parse(wire.decode_SessionRequest, first)
+                game = asked.game
+                session = Session(self._pool(game, caller), caller, conversation)
+                writes = messages if asked.write is None else _with_first(first, messages)
+                del first, asked  # they would stay for as long as the stream
+                carried_out = partial(self._carried_out, game, caller)
+                async with aclosing(writes), aclosing(session.messages(writes, carried_out)) as responses:
+                    async for response in responses:
+                        yield response
+        finally:
+            self._streams.discard(conversation)
 
-            async def writes() -> AsyncGenerator[bytes, None]:
-                if asked.write is not None:
-                    yield first
-                async for message in messages:
-                    yield message
-
-            def carried_out(message: bytes) -> Awaitable[Answer]:
-                return self._carried_out(asked.game, message, caller)
-
-            async with aclosing(writes()) as these, aclosing(session.messages(these, carried_out)) as responses:
-                async for response in responses:
-                    yield response
-
-    async def _carried_out(self, game: str, message: bytes, caller: Caller) -> Answer:
-        """A write of that game's session."""
-        command_id = ""
+    async def _carried_out(self, game: str, caller: Caller, message: bytes) -> Answer:
+        """A write of that game's session. Raises Failure MESSAGE_TOO_LARGE, MALFORMED_MESSAGE."""
+        _SIZES.check_size(message)
+        asked = parse(wire.decode_SessionRequest, message)
+        write = next((write for write in astuple(asked.write) if write is not None), None) if asked.write else None
+        if write is None:
+            raise required("write", "The write is missing.")
+        method = type(write).__name__.removesuffix("Request")
+        command_id = write.command_id[:MAX_COMMAND_ID]
         try:
             hosted = self._pool(game, caller)
-            meter = self._meter(hosted.house)
-            meter.check_size(message)
-            asked = parse(wire.decode_SessionRequest, message)
-            write = next((write for write in astuple(asked.write) if write is not None), None) if asked.write else None
-            command_id = "" if write is None else write.command_id
-            meter.take(caller.subject)
-            if write is None:
-                raise required("write", "The write is missing.")
+            self._meter(hosted.house).take(caller.subject)
             if not {asked.game, write.game} <= {"", game}:
                 raise Failure("GAME_ID_CHANGED", "A session is one game's.", field="game")
             write = replace(write, game=game)
-            method = type(write).__name__.removesuffix("Request")
             await self._accept(method, write, hosted, caller)
-        except Elsewhere as elsewhere:
-            # In the middle of a stream nobody else can go on with it.
-            return Answer(command_id, refused=elsewhere.plain())
         except Failure as failure:
-            return Answer(command_id, refused=failure)
+            metrics.REQUESTS.labels(_SESSION, failure.reason).inc()
+            # In the middle of a stream nobody else can go on with it.
+            return Answer(command_id, refused=failure.plain() if isinstance(failure, Elsewhere) else failure)
         return Answer(command_id, _created(write, caller) if method.startswith("Create") else "")
 
     # --- shared
@@ -333,18 +334,20 @@ class MatchmakingService:
         return meter
 
     async def _watch(self, watch: Watch) -> AsyncGenerator[bytes, None]:
-        async with self._open(watch), aclosing(watch.messages()) as messages:
-            async for message in messages:
-                yield message
-
-    @asynccontextmanager
-    async def _open(self, stream: Watch | Conversation) -> AsyncIterator[None]:
-        """While it is open, the hall may end it."""
-        self._streams.add(stream)
+        self._streams.add(watch)
         try:
-            yield
+            async with aclosing(watch.messages()) as messages:
+                async for message in messages:
+                    yield message
         finally:
-            self._streams.discard(stream)
+            self._streams.discard(watch)
+
+
+async def _with_first(first: bytes, messages: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    yield first
+    del first
+    async for message in messages:
+        yield message
 
 
 _NO_TICKET = Told(b"no such ticket", last=True)

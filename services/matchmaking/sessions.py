@@ -22,6 +22,8 @@ from services.matchmaking.watching import TOGETHER_SECONDS
 
 MOST_ANSWERS = 16
 """So many may wait to be taken; no further write is carried out before that."""
+LONGEST_PAUSE_SECONDS = 1.0
+"""Before the next write is read, where one came too soon."""
 
 _STATE = bytes([4 << 3 | 2])
 """The key of `SessionResponse.state` on the wire."""
@@ -41,7 +43,7 @@ class Session:
 
     def __init__(self, hosted: HostedPool, caller: Caller, conversation: Conversation) -> None:
         self._hosted = hosted
-        self._subject = caller.subject
+        self._caller = caller
         self._conversation = conversation
         self._answers: deque[Answer] = deque()
         self._taken = asyncio.Event()
@@ -52,7 +54,7 @@ class Session:
 
     def hear(self) -> None:
         """Something of the subject may have changed; the pool is settled."""
-        self._state = states.state_of(self._hosted.pool, self._subject)
+        self._state = states.state_of(self._hosted.pool, self._caller.subject)
         self._wake.set()
 
     def end(self, why: Failure) -> None:
@@ -64,16 +66,19 @@ class Session:
     ) -> AsyncGenerator[bytes, None]:
         """Encoded SessionResponses; each of the writes, of the session's conversation, is carried out in its turn.
 
-        Raises Failure: what the conversation raises, and one that ends streams.
+        Raises Failure: what the conversation and `carried_out` raise, TOKEN_EXPIRED, and one that ends streams.
         """
-        await self._hosted.read(self._begin)
-        reading = asyncio.create_task(self._read(writes, carried_out))
-        reading.add_done_callback(lambda _: self._wake.set())
+        reading: asyncio.Task[None] | None = None
         loop = asyncio.get_running_loop()
         told: State | None = None
         alone_after = 0.0
         try:
+            await self._hosted.read(self._begin)
+            reading = asyncio.create_task(self._read(writes, carried_out))
+            reading.add_done_callback(lambda _: self._wake.set())
             while True:
+                # The answer to a write is there one turn of the loop after the state that it made.
+                await asyncio.sleep(0)
                 self._wake.clear()
                 answers = [self._answers.popleft() for _ in range(len(self._answers))]
                 self._taken.set()
@@ -82,6 +87,8 @@ class Session:
                     state, self._state = self._state, None
                     if state == told:
                         state = None
+                if not answers:
+                    self._caller.check_expiry()
                 for answer in answers[:-1]:
                     yield _encoded(answer, None)
                 if answers or state is not None:
@@ -95,14 +102,15 @@ class Session:
                 await self._woken(alone_after if self._state is not None else None)
         finally:
             self._unsubscribe()
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+            if reading is not None:
+                reading.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
 
     def _begin(self, pool: Pool) -> None:
         # Whoever was asked may have left meanwhile, and nobody would end a stream that begins after that.
         self._hosted.check()
-        self._unsubscribe = self._hosted.subscribe(self._subject, self)
-        self._state = states.state_of(pool, self._subject)
+        self._unsubscribe = self._hosted.subscribe(self._caller.subject, self)
+        self._state = states.state_of(pool, self._caller.subject)
 
     async def _read(self, writes: AsyncIterator[bytes], carried_out: Callable[[bytes], Awaitable[Answer]]) -> None:
         async for write in writes:
@@ -114,6 +122,8 @@ class Session:
             while len(self._answers) >= MOST_ANSWERS:
                 self._taken.clear()
                 await self._taken.wait()
+            if answer.refused is not None and answer.refused.reason == "RATE_LIMITED":
+                await asyncio.sleep(min(float(answer.refused.metadata["retry_after_seconds"]), LONGEST_PAUSE_SECONDS))
 
     async def _woken(self, until: float | None) -> None:
         """Returns when there is something to tell, at the latest at that time of the loop's."""

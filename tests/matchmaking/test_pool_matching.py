@@ -147,6 +147,17 @@ def test_a_pass_rests_as_long_as_it_took_nine_times(monkeypatch: pytest.MonkeyPa
         assert hall.now_ms == over_ms + rest_ms
 
 
+def test_a_slice_counts_the_tickets_of_all_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise many terms of few tickets each would be one long slice, and a pass that seems to take no time."""
+    monkeypatch.setattr(matching, "SLICE", 10)
+    hall = Hall()
+    for number in range(18):
+        hall.queue(f"t{number}", 4, terms=asked.GameTerms(options=(("wizard_powers", ("true", "false")[number % 2]),)))
+    slices = list(matching.plan(hall.pool, sorted(hall.pool.waiting), hall.now_ms))
+    matches = [found for found in slices if found is not None]
+    assert len(hall.pool.waiting) == 2 and len(matches) == 4 and len(slices) - len(matches) >= 3
+
+
 def test_the_same_pool_makes_the_same_matches() -> None:
     """Nothing depends on the order in which a pool came to its state."""
     random = Random(7)

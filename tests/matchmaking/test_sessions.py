@@ -1,10 +1,15 @@
 """Sessions: one's state and one's writes on one stream."""
 
 import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import grpc
+import pytest
 
+from guildhall.log.memory import MemoryBroker
 from guildhall.matchmaking.v1 import matchmaking_service_pb2
 from guildhall.matchmaking.v1 import structs as wire
 from guildhall.matchmaking.v1.structs import (
@@ -14,8 +19,13 @@ from guildhall.matchmaking.v1.structs import (
     JoinPartyRequest,
     SitDownRequest,
 )
+from guildhall.rpc.conversation import Conversation
+from guildhall.rpc.errors import Failure
+from guildhall.rpc.identity import Caller
 from services.matchmaking import sessions
-from tests.matchmaking.hall import GAME, Player, SessionOf, asked, hall, players, quick, reason
+from services.matchmaking.watching import TOGETHER_SECONDS
+from tests.matchmaking.hall import GAME, SERVICE, Player, SessionOf, asked, hall, players, quick, reason
+from tests.matchmaking.test_service_owners import owner, ticket
 from tests.services.hall import failure
 
 CONTRACT = matchmaking_service_pb2.DESCRIPTOR
@@ -75,10 +85,6 @@ async def test_refusals_are_answers_and_a_retry_counts_once(tmp_path: Path) -> N
         ):
             refused = await session.answer(write)
             assert (reason(refused), refused.HasField("state")) == (why, False)
-        await session.send()
-        assert reason(await session.until(lambda told: told.HasField("error"))) == "MALFORMED_MESSAGE"
-        await session.call.write(b"\xff")
-        assert reason(await session.until(lambda told: told.HasField("error"))) == "MALFORMED_MESSAGE"
         # All of it left the stream, and the ticket.
         await session.call.done_writing()
         assert await session.call.read() is grpc.aio.EOF
@@ -114,13 +120,113 @@ async def test_writes_of_a_session_are_bounded(tmp_path: Path) -> None:
     house = quick(write_burst=3.0, writes_per_second=0.001)
     async with hall(tmp_path, house) as running, players(running, "alice", "bob") as (alice, bob):
         session = await alice.session()
-        for _ in range(3):
-            await session.send()
+        for number in range(3):
+            await session.send(CreatePartyRequest(f"{number}"))
         assert reason(await session.answer(CreatePartyRequest("late"))) == "RATE_LIMITED"
+        # Whoever goes on too soon waits for as long as it was told, a second at most.
+        begin = asyncio.get_running_loop().time()
+        assert reason(await session.answer(CreatePartyRequest("later"))) == "RATE_LIMITED"
+        assert asyncio.get_running_loop().time() - begin > 0.9 * sessions.LONGEST_PAUSE_SECONDS
         other = await bob.session(CreatePartyRequest("x"))
         assert (await other.until(lambda told: told.command_id == "x")).created_id
-        await other.send(SitDownRequest("y", table_id="t" * 70_000))
-        assert reason(await other.until(lambda told: told.HasField("error"))) == "MESSAGE_TOO_LARGE"
+        long = await other.answer(CreatePartyRequest("i" * 64))
+        assert reason(long) == "IN_PARTY"
+        await other.send(CreatePartyRequest("i" * 1_000))
+        longer = await other.until(lambda told: told.HasField("error"))
+        assert (reason(longer), longer.command_id) == ("INVALID_COMMAND_ID", "i" * 64)
+
+
+async def test_what_cannot_be_read_ends_a_session(tmp_path: Path) -> None:
+    """And so nobody can have the hall read much of it, or keep it."""
+    async with hall(tmp_path) as running, players(running, "alice") as [alice]:
+        large = asked(SitDownRequest("y", table_id="t" * 70_000))
+        for message, why in (
+            (wire.encode_SessionRequest(wire.SessionRequest(GAME, large)), "MESSAGE_TOO_LARGE"),
+            (b"\xff", "MALFORMED_MESSAGE"),
+            (wire.encode_SessionRequest(wire.SessionRequest(GAME)), "MALFORMED_MESSAGE"),
+        ):
+            begun = await alice.session()
+            await begun.until(lambda told: told.HasField("state"))
+            await begun.call.write(message)
+            assert (await failure(begun.call.read()))[0] == why
+            if why == "MESSAGE_TOO_LARGE" or message == b"\xff":
+                first = alice.channel.stream_stream(f"/{SERVICE}/Session")(metadata=alice.metadata)
+                await first.write(message)
+                assert (await failure(first.read()))[0] == why
+        await alice.ask("CreateParty")
+
+
+async def test_an_answer_has_the_state_that_its_write_made(tmp_path: Path) -> None:
+    """In one message, also where nothing was told for a while."""
+    async with hall(tmp_path) as running, players(running, "alice") as [alice]:
+        session = await alice.session()
+        await session.until(lambda told: told.HasField("state"))
+        for number in range(5):
+            await asyncio.sleep(2 * TOGETHER_SECONDS)
+            for write in (CreatePartyRequest(f"{number}"), wire.LeavePartyRequest(f"leave {number}")):
+                await session.send(write)
+                told = await session.call.read()
+                assert told.command_id == write.command_id and told.HasField("state")
+                assert bool(told.state.party.party_id) == isinstance(write, CreatePartyRequest)
+
+
+async def test_a_session_that_is_cancelled_while_it_begins_is_not_told_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = MemoryBroker()
+    partition = await owner(broker, "first")
+    hosted = partition.pools[GAME]
+    caller = Caller("carl", frozenset({"play"}), 1e11)
+    acting = asyncio.create_task(hosted.act(ticket("alice")))
+    while hosted.settled:
+        await asyncio.sleep(0)
+    session = sessions.Session(hosted, caller, Conversation(caller))
+    beginning = asyncio.create_task(anext(session.messages(_nothing(), _unasked)))
+    subscribe = hosted.subscribe
+
+    def subscribed(*them: Any) -> Callable[[], None]:
+        # Just before it hears that it is subscribed.
+        asyncio.get_running_loop().call_soon(beginning.cancel)
+        return subscribe(*them)
+
+    monkeypatch.setattr(hosted, "subscribe", subscribed)
+    await asyncio.gather(beginning, acting, return_exceptions=True)
+    assert beginning.cancelled() and not hosted._watchers
+    await partition.finish(1.0)
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    await asyncio.Event().wait()
+    yield b""
+
+
+async def _unasked(write: bytes) -> sessions.Answer:
+    raise AssertionError(write)
+
+
+async def test_a_session_tells_nothing_after_its_token_has_expired() -> None:
+    partition = await owner(MemoryBroker(), "first")
+    hosted = partition.pools[GAME]
+    caller = Caller("carl", frozenset({"play"}), time.time() + 0.5)
+    writing = asyncio.Event()
+
+    async def slow(write: bytes) -> sessions.Answer:
+        await writing.wait()
+        return sessions.Answer("late")
+
+    conversation = Conversation(caller)
+    told = sessions.Session(hosted, caller, conversation).messages(conversation.messages(_one()), slow)
+    await anext(told)
+    await asyncio.sleep(0.6)
+    await hosted.act(ticket("carl"))
+    with pytest.raises(Failure, match="TOKEN_EXPIRED"):
+        await anext(told)
+    await partition.finish(1.0)
+
+
+async def _one() -> AsyncIterator[bytes]:
+    yield b""
+    await asyncio.Event().wait()
 
 
 async def test_what_others_do_is_told(tmp_path: Path) -> None:
@@ -144,16 +250,17 @@ async def test_a_session_ends_with_its_token_and_with_the_hall(tmp_path: Path) -
         await session.until(lambda told: told.command_id == "mine")
         assert (await failure(session.call.read()))[0] == "TOKEN_EXPIRED"
         silent = Player(running.port, tmp_path, "silent", ttl=1.0)
-        call = silent.channel.stream_stream("/guildhall.matchmaking.v1.MatchmakingService/Session")
+        call = silent.channel.stream_stream(f"/{SERVICE}/Session")
         assert (await failure(call(metadata=silent.metadata).read()))[0] == "TOKEN_EXPIRED"
         await silent.channel.close()
     async with hall(tmp_path) as running:
         bob = Player(running.port, tmp_path, "bob")
         last = await bob.session()
         await last.until(lambda told: told.HasField("state"))
-        ending = asyncio.create_task(failure(last.call.read()))
-        await asyncio.sleep(0)
-    assert (await ending)[0] in ("SHUTTING_DOWN", "NOT_OWNER")
+        silent_call = bob.channel.stream_stream(f"/{SERVICE}/Session")(metadata=bob.metadata)
+        await bob.state()
+        ending = [asyncio.create_task(failure(call.read())) for call in (last.call, silent_call)]
+    assert {(await each)[0] for each in ending} == {"SHUTTING_DOWN"}
     await bob.channel.close()
 
 

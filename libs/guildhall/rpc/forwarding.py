@@ -110,10 +110,13 @@ def is_forwarded(context: Context) -> bool:
 
 
 class Requests:
-    """A stream's messages; the last one can be put back."""
+    """A stream's messages; the last one can be put back, unless it is larger than a request may be: nobody would take
+    it, and it would stay for as long as the stream.
+    """
 
-    def __init__(self, incoming: AsyncIterator[bytes]) -> None:
+    def __init__(self, incoming: AsyncIterator[bytes], largest: int) -> None:
         self._incoming = aiter(incoming)
+        self._largest = largest
         self._last = b""
         self._again = False
 
@@ -127,9 +130,10 @@ class Requests:
     async def __anext__(self) -> bytes:
         if self._again:
             self._again = False
-        else:
-            self._last = await anext(self._incoming)
-        return self._last
+            return self._last
+        message = await anext(self._incoming)
+        self._last = message if len(message) <= self._largest else b""
+        return message
 
 
 class _Call:

@@ -214,7 +214,7 @@ def _stream(
         try:
             caller = await gate.admit(context)
             if both:
-                request = Requests(request)
+                request = Requests(request, gate.meter.limits.request_bytes)
             else:
                 gate.meter.check_size(request)
             # A bot of the hall may play any number of games.
