@@ -190,6 +190,8 @@ async def test_a_session_that_is_cancelled_while_it_begins_is_not_told_any_more(
         return subscribe(*them)
 
     monkeypatch.setattr(hosted, "subscribe", subscribed)
+    # At once, while the entry is in flight: whoever settles that subscribes it then.
+    monkeypatch.setattr(hosted, "confirm", lambda: asyncio.sleep(0))
     await asyncio.gather(beginning, acting, return_exceptions=True)
     assert beginning.cancelled() and not hosted._watchers
     await partition.finish(1.0)
