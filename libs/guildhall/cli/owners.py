@@ -42,8 +42,9 @@ def owners(
     """Print which process serves which partition, and how its games stand.
 
     By asking the hall: one process, and then every other that it knows of. Or, with --from-log, by the newest claims in
-    the log on Kafka (--kafka) or of one machine (--data), with whether who made them answers. Exit code 1 if the hall
-    has a partition that nobody serves, or whose process does not answer.
+    the log on Kafka (--kafka) or of one machine (--data), with whether who made them answers.
+
+    Exit code 1 if the hall, when asked, has a partition that nobody serves, or whose process does not answer.
     """
     if from_log:
         run(_from_log(on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable), data))
