@@ -156,8 +156,8 @@ def of_olga(hall: RunningHall) -> list[str]:
 
 
 def until(said: str, *words: str) -> str:
-    """What a command prints, once it says that."""
-    while said not in (printed := done(*words)):
+    """What a command prints, once it says that; a partition may be between two owners."""
+    while said not in (printed := ran(*words).stdout):
         time.sleep(0.2)
     return printed
 

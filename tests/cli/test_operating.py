@@ -143,21 +143,24 @@ def test_games_of_other_processes_are_told_of(hall: RunningHall, tmp_path: Path)
         log = open_sqlite(tmp_path / LOG_FILE)
         topic = await log.compacted(topics.OWNERS, 1)
         for game, address in known.items():
-            await topic.put(0, place(game, 0), encode_Owner(Owner(game, 0, 5, "them", address)))
+            await topic.put(0, place(game, 0), encode_Owner(Owner(game, 0, 5, f"of {game}", address)))
         await log.close()
 
     asyncio.run(name_them())
     with running_hall(tmp_path) as asked:
         olga = of_olga(asked)
-        told = {line.split()[0]: line for line in done("owners", *olga).splitlines()}
+        owners = ran("owners", *olga)
+        told = {line.split()[0]: line for line in owners.stdout.splitlines()}
         assert "UNAUTHENTICATED" in told["chess/0"] or "INVALID_TOKEN" in told["chess/0"], told["chess/0"]
         assert "does not answer" in told["go/0"] and "does not answer" not in told["chess/0"]
         assert f"{PARTITIONS} of {PARTITIONS + 2} partitions are served, by 1 process" in "".join(told.values())
         listed = ran("game", "list", *olga)
-        assert "No game is quarantined" not in listed.stdout
+        assert owners.exit_code == listed.exit_code == 1 and "No game is quarantined" not in listed.stdout
+        assert owners.stderr == listed.stderr
         assert f"Not looked into: chess/0: {hall.server} says: " in listed.stderr
         assert "Not looked into: go/0: 127.0.0.1:1 does not answer" in listed.stderr
-        assert "matchmaking" not in listed.stderr and ran("pool", "list", *olga).stderr == ""
+        pools = ran("pool", "list", *olga)
+        assert "matchmaking" not in listed.stderr and (pools.exit_code, pools.stderr) == (0, "")
         asked.stop()
 
 
@@ -179,7 +182,9 @@ def test_a_whole_log_verifies_and_is_counted(hall: RunningHall) -> None:
     assert "is whole" in done("log", "verify", "--data", str(hall.data))
     told = done("log", "stats", "--data", str(hall.data))
     assert "12 claims" in told and re.search(r"games +\d+: .*aborted", told)
-    assert "There is no log" in refused("log", "stats", "--data", str(hall.data / "elsewhere"))
+    for words in (("log", "stats"), ("owners", "--from-log")):
+        said = refused(*words, "--data", str(hall.data / "elsewhere"))
+        assert "There is no log" in said and "--kafka or GUILDHALL_KAFKA_BOOTSTRAP" in said
 
 
 # --- damaged logs

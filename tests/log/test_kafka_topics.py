@@ -33,8 +33,8 @@ def admin(single_broker: str) -> AdminClient:
 
 
 @pytest.fixture
-def provisioning(admin: AdminClient) -> Provisioning:
-    return Provisioning(admin, True, 5.0)
+def provisioning(single_broker: str, admin: AdminClient) -> Provisioning:
+    return Provisioning(admin, single_broker, True, 5.0)
 
 
 def make(admin: AdminClient, topic: Topic, **other: str) -> None:
@@ -122,6 +122,7 @@ async def test_without_the_flag_one_broker_is_refused(single_broker: str, admin:
     assert [problem.split(":")[0] for problem in refused.value.problems] == [
         f"{topic} has min.insync.replicas=1",
         f"{topic} lies on 1 broker",
+        "For development on a cluster of one broker say --single-broker-not-durable.",
     ]
 
 
@@ -147,6 +148,7 @@ def test_topics_at_the_command_line(single_broker: str, monkeypatch: pytest.Monk
     assert run(app, ["topics", "check", *there]).exit_code == 0
     refused = run(app, ["topics", "check", "--bootstrap", single_broker])
     assert refused.exit_code == 1 and "reassign its partitions to 3 replicas" in refused.output
+    assert refused.output.count(SINGLE) == 1
     alter(single_broker, f"{store}.events", retention_ms="1000")
     wrong = run(app, ["topics", "check", *there])
     assert wrong.exit_code == 1 and "set retention.ms=-1" in wrong.output

@@ -455,8 +455,12 @@ def test_pauses_double_up_to_a_limit_and_are_jittered() -> None:
 
 async def test_owners_are_listed(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, table(running) as game, operator(running) as olga:
-        owners = (await olga.call("ListOwners")).owners
+        told = await olga.call("ListOwners")
+        owners = told.owners
         assert [(owner.game, owner.partition) for owner in owners] == [("tiny", n) for n in range(12)]
+        assert told.address == f"127.0.0.1:{running.port}" and told.instance == owners[0].instance
+        assert (await olga.call("ListTroubledGames")).instance == told.instance
+        assert (await olga.call("ListPools")).instance == told.instance
         assert {(owner.here, owner.address) for owner in owners} == {(True, f"127.0.0.1:{running.port}")}
         assert len({owner.instance for owner in owners}) == 1
         place = running.hosts["tiny"].partition(game.game_id).number
@@ -494,7 +498,9 @@ async def test_an_operator_drains_a_process(tmp_path: Path) -> None:
         alice = Client(process.port, tmp_path, "alice")
         game_id = await alice.create(SEATS)
         assert (await failure(olga.call("Drain", why="")))[0] == "INVALID_WHY"
-        instance = (await olga.call("Drain", why="a new version")).instance
+        drains = await olga.call("Drain", why="a new version")
+        instance = drains.instance
+        assert drains.address == f"127.0.0.1:{process.port}"
         assert await asyncio.wait_for(process.process.wait(), 20) == 0
         await olga.close()
         await alice.channel.close()

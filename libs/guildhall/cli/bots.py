@@ -16,11 +16,11 @@ import typer
 from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, Client
 from guildhall.cli.matchmaker import Matchmaker
-from guildhall.cli.problems import Problem
+from guildhall.cli.problems import run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import bot_token
 from guildhall.games.v1.structs import GameState
-from guildhall.rpc.identity import existing_key, give_bots_key
+from guildhall.rpc.identity import KEY_FILE, existing_key, give_bots_key
 from guildhall.telemetry import logs
 from services.bots.player import play as play_game
 from services.bots.resident import reside
@@ -46,13 +46,7 @@ def serve_bots(
     if child_of is not None:
         _end_with(child_of)
     names = [faces.game_name(name) for name in game] if game else faces.games()
-    try:
-        asyncio.run(_serve(names, server, data))
-    except Problem as problem:
-        typer.echo(str(problem), err=True)
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
+    run(_serve(names, server, data))
 
 
 def write_bots_key(
@@ -61,9 +55,14 @@ def write_bots_key(
 ) -> None:
     """Write the key of the hall's bots, for `serve bots`: it signs for the bots, and for nobody else."""
     try:
+        own = existing_key(data)
         directory = to or data
         directory.mkdir(parents=True, exist_ok=True)
-        typer.echo(f"Written: {give_bots_key(existing_key(data), directory)}")
+        typer.echo(f"Written: {give_bots_key(own, directory)}")
+    except FileNotFoundError:
+        hint = "a hall makes it when it first starts. Is --data the directory of its key?"
+        typer.echo(f"There is no {data / KEY_FILE}: {hint}", err=True)
+        raise typer.Exit(1) from None
     except (ValueError, OSError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None

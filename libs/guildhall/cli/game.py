@@ -54,7 +54,10 @@ def list_(
     name: Name = None,
     token: Token = None,
 ) -> None:
-    """List the games that somebody has to look at: quarantined, stuck and paused ones, of all processes."""
+    """List the games that somebody has to look at: quarantined, stuck and paused ones, of all processes.
+
+    Exit code 1 if a partition could not be looked into: nobody serves it, or its process does not answer.
+    """
     run(_list(operator(server, data, name, token)))
 
 
@@ -157,10 +160,9 @@ async def _list(there: Operator) -> None:
     left_out = sum(answer.left_out for answer in answers)
     if left_out:
         typer.echo(f"and {left_out} more")
-    unknown = hall.unknown(matchmaking=False)
-    for sentence in unknown:
-        typer.echo(sentence, err=True)
-    if not games and not unknown:
+    if unknown := hall.unknown(matchmaking=False):
+        raise Problem("\n".join(unknown))
+    if not games:
         typer.echo("No game is quarantined, stuck or paused.")
 
 
@@ -190,4 +192,4 @@ async def _drain(why: str, there: Operator) -> None:
     answer = await there.call("Drain", why=why)
     if not answer.instance:
         raise Problem(f"{there.server} does not say that it drains.")
-    typer.echo(f"The process {answer.instance} at {there.server} drains.")
+    typer.echo(f"The process {answer.instance} at {answer.address or there.server} drains.")

@@ -81,7 +81,7 @@ def open_existing(on_kafka: OnKafka | None, data: Path) -> tuple[Log, str]:
         return on_kafka.open(data), f"Kafka at {on_kafka.bootstrap}"
     path = data / LOG_FILE
     if not path.exists():
-        raise Problem(f"There is no log {path}.")
+        raise Problem(f"There is no log {path}. Of one on Kafka say where: --kafka or GUILDHALL_KAFKA_BOOTSTRAP.")
     return open_sqlite(path), str(path)
 
 

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import grpc
 import typer
@@ -14,6 +14,7 @@ from guildhall.cli.problems import Problem
 from guildhall.cli.tokens import default_name, dev_token
 from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import structs as o
+from guildhall.rpc.probe import alive
 
 SERVICE = "OperationsService"
 
@@ -33,67 +34,87 @@ Token = Annotated[
 SILENCE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 """What a process gives that does not answer; CANCELLED is gRPC's own, for a connection that went away under a call."""
 
+PROBE_SECONDS = 2.0
+"""For how long a process is waited for that may be there or not."""
+
+
+class Told(NamedTuple):
+    """What a process tells of owners, and where it is asked."""
+
+    address: str
+    owners: Sequence[o.PartitionOwner]
+
 
 class Hall:
     """What the processes of a hall tell of it, as far as they answer."""
 
-    def __init__(self, operator: "Operator", told: dict[str, Sequence[o.PartitionOwner]]) -> None:
+    def __init__(self, operator: "Operator") -> None:
         self._operator = operator
-        self.told = told
-        """The owners as each process tells them, by its address."""
+        self.told: dict[str, Told] = {}
+        """By the instance of the process that tells it."""
         self.unheard: dict[str, str] = {}
-        """The addresses that gave no answer to go by, each with what it did instead: kept silent, or said something."""
+        """The instances that gave no answer to go by, each with what came instead, in a sentence."""
 
-    async def ask(self, method: str, address: str) -> Any:
+    async def learn(self, answer: o.ListOwnersResponse, address: str) -> None:
+        """Take in what the process tells that has answered at an address.
+
+        From now on it is asked where it says that it listens, if it answers there: the address may be a gateway's,
+        where another process answers the next call.
+        """
+        if answer.address != address and await alive(answer.address, answer.instance, PROBE_SECONDS):
+            address = answer.address
+        self.told[answer.instance] = Told(address, answer.owners)
+
+    async def ask(self, method: str, instance: str, address: str) -> Any:
         """The answer of one process; None where there is none to go by."""
         try:
-            return await self._operator.call(method, address)
+            answer = await self._operator.call(method, address)
         except HallError as error:
-            said = "does not answer" if error.code in SILENCE else f"says: {error}"
-            # It may have been reached by another address than it tells.
-            served = {owner.address for owner in self.told.get(address, ()) if owner.here}
-            self.unheard |= dict.fromkeys({address, *served}, said)
+            self.unheard[instance] = f"{address} " + ("does not answer" if error.code in SILENCE else f"says: {error}")
             return None
+        if answer.instance != instance:
+            self.unheard[instance] = f"another process answers at {address}"
+            return None
+        return answer
 
     async def ask_all(self, method: str) -> list[Any]:
         """The answers of all processes that have told of owners."""
-        answers = [await self.ask(method, address) for address in self.told]
+        answers = [await self.ask(method, instance, told.address) for instance, told in self.told.items()]
         return [answer for answer in answers if answer is not None]
 
     def owners(self) -> list[o.PartitionOwner]:
         """Of each partition what is known best, by game and partition: its newest claim, from the owner itself."""
         found: dict[tuple[str, int], o.PartitionOwner] = {}
-        for owners in self.told.values():
-            for owner in owners:
+        for told in self.told.values():
+            for owner in told.owners:
                 known = found.get((owner.game, owner.partition))
                 if known is None or (owner.claim, owner.here) > (known.claim, known.here):
                     found[owner.game, owner.partition] = owner
         return [found[place] for place in sorted(found)]
 
-    def named(self) -> set[str]:
-        """Where those listen who are told to serve a partition, but have not said so themselves."""
-        return {owner.address for owner in self.owners() if owner.address and not owner.here}
+    def unasked(self) -> set[tuple[str, str]]:
+        """Who is told to serve a partition, but was not asked yet: instance and address."""
+        named = {(owner.instance, owner.address) for owner in self.owners() if owner.address and not owner.here}
+        return {each for each in named if each[0] not in self.told.keys() | self.unheard.keys()}
 
     def serving(self, game: str) -> list[str]:
-        """The processes that serve a partition of the game, or of matchmaking, as they say."""
+        """Where those processes are asked that serve a partition of the game, or of matchmaking, as they say."""
         return [
-            address
-            for address, owners in self.told.items()
-            if address not in self.unheard and any(owner.game == game and owner.here for owner in owners)
+            told.address
+            for instance, told in self.told.items()
+            if instance not in self.unheard and any(owner.game == game and owner.here for owner in told.owners)
         ]
 
     def why_unknown(self, owner: o.PartitionOwner) -> str:
         """Why nobody can tell what is in the partition; empty where its owner does."""
-        if owner.address in self.unheard:
-            return f"{owner.address} {self.unheard[owner.address]}"
-        return "" if owner.here else "served by nobody"
+        return self.unheard.get(owner.instance) or ("" if owner.here else "served by nobody")
 
-    def unknown(self, *, matchmaking: bool) -> list[str]:
-        """The partitions, of games or of matchmaking, that nobody can tell of: a sentence for each reason."""
+    def unknown(self, *, games: bool = True, matchmaking: bool = True) -> list[str]:
+        """The partitions, of games and of matchmaking, that nobody can tell of: a sentence for each reason."""
         there: dict[str, list[str]] = {}
         for owner in self.owners():
             why = self.why_unknown(owner)
-            if why and (owner.game == MATCHMAKING) is matchmaking:
+            if why and (matchmaking if owner.game == MATCHMAKING else games):
                 there.setdefault(why, []).append(place(owner))
         return [f"Not looked into: {', '.join(places)}: {why}" for why, places in there.items()]
 
@@ -121,12 +142,13 @@ class Operator:
 
         Raises HallError where this process does not answer.
         """
-        hall = Hall(self, {self.server: (await self.call("ListOwners")).owners})
-        while unasked := hall.named() - hall.told.keys() - hall.unheard.keys():
-            for address in sorted(unasked):
-                answer = await hall.ask("ListOwners", address)
+        hall = Hall(self)
+        await hall.learn(await self.call("ListOwners"), self.server)
+        while unasked := hall.unasked():
+            for instance, address in sorted(unasked):
+                answer = await hall.ask("ListOwners", instance, address)
                 if answer is not None:
-                    hall.told[address] = answer.owners
+                    hall.told[instance] = Told(address, answer.owners)
         return hall
 
     async def find(self, game_id: str, game: str | None) -> tuple[str, o.GameStatus]:

@@ -9,8 +9,8 @@ from guildhall.cli.client import DEFAULT_SERVER
 from guildhall.cli.game import Data
 from guildhall.cli.kafka_options import Kafka, KafkaCluster, KafkaConfig, OnKafka, SingleBroker, on_kafka
 from guildhall.cli.log import books, opened
-from guildhall.cli.operator import Name, Operator, Token, operator
-from guildhall.cli.problems import run
+from guildhall.cli.operator import PROBE_SECONDS, Name, Operator, Token, operator
+from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.host import owners as topic
 from guildhall.log.port import NO_CLAIM, Claim
@@ -19,8 +19,6 @@ from guildhall.log.recovery import checkpointed
 from guildhall.log.topics import MATCHMAKING
 from guildhall.operations.v1 import structs as o
 from guildhall.rpc.probe import alive
-
-PROBE_SECONDS = 2.0
 
 
 def register(app: typer.Typer) -> None:
@@ -45,6 +43,8 @@ def owners(
 
     By asking the hall: one process, and then every other that it knows of. Or, with --from-log, by the newest claims in
     the log on Kafka (--kafka) or of one machine (--data), with whether who made them answers.
+
+    Exit code 1 if the hall, when asked, has a partition that nobody serves, or whose process does not answer.
     """
     if from_log:
         run(_from_log(on_kafka(kafka, kafka_config, kafka_cluster, single_broker_not_durable), data))
@@ -56,7 +56,7 @@ async def _from_hall(there: Operator) -> None:
     hall = await there.hall()
     found = hall.owners()
     for owner in found:
-        state = hall.unheard.get(owner.address) or _counts(owner)
+        state = hall.unheard.get(owner.instance) or _counts(owner)
         typer.echo(_line(owner.game, owner.partition, owner.claim, owner.address, owner.instance, state))
     served = [owner for owner in found if owner.here]
     processes = len({owner.instance for owner in served})
@@ -64,8 +64,8 @@ async def _from_hall(there: Operator) -> None:
     troubled = ", ".join(f"{count} {what}" for what, count in sums.items() if count) or "no game in trouble"
     by = f"{processes} process{'es' * (processes != 1)}"
     typer.echo(f"{len(served)} of {len(found)} partitions are served, by {by}; {troubled}")
-    for sentence in sorted({hall.why_unknown(owner) for owner in found if owner.address in hall.unheard}):
-        typer.echo(sentence, err=True)
+    if unknown := hall.unknown():
+        raise Problem("\n".join(unknown))
 
 
 def _counts(owner: o.PartitionOwner) -> str:

@@ -31,7 +31,11 @@ def list_(
     name: Name = None,
     token: Token = None,
 ) -> None:
-    """List the pools of all processes, and say which are quarantined and why."""
+    """List the pools of all processes, and say which are quarantined and why.
+
+    Exit code 1 if a partition of matchmaking could not be looked into: nobody serves it, or its process does not
+    answer.
+    """
     run(_list(operator(server, data, name, token)))
 
 
@@ -54,10 +58,9 @@ async def _list(there: Operator) -> None:
     pools = {status.game: status for answer in answers for status in answer.pools}
     for game in sorted(pools):
         typer.echo(described(pools[game]))
-    unknown = hall.unknown(matchmaking=True)
-    for sentence in unknown:
-        typer.echo(sentence, err=True)
-    if not pools and not unknown:
+    if unknown := hall.unknown(games=False):
+        raise Problem("\n".join(unknown))
+    if not pools:
         typer.echo("No process serves matchmaking.")
 
 

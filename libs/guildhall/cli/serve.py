@@ -239,6 +239,7 @@ def serve_projection(
         port=port,
         metrics_port=metrics_port,
         open_log=lambda: there.open(data, make_topics=single_broker_not_durable),
+        one_of_several=True,
         redis=redis,
     )
     process = ProjectionProcess(config)
@@ -272,6 +273,7 @@ def serve_views(
         metrics_port=metrics_port,
         keys=_keys(keys),
         open_log=lambda: there.open(data, make_topics=single_broker_not_durable),
+        one_of_several=True,
         redis=redis,
     )
     _run(ViewsProcess(config), _tell_of_views, f"on Kafka at {kafka}")

@@ -23,7 +23,10 @@ def token(
     subject: Annotated[str, typer.Option(help="Who holds the token; opaque to the hall, for example a player's id.")],
     scope: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(SCOPES)}; may be repeated. Default: {', '.join(DEFAULT_SCOPES)}."),
+        typer.Option(
+            help=f"{', '.join(SCOPES)}; several with blanks between them, or repeated. "
+            f"Default: {', '.join(DEFAULT_SCOPES)}."
+        ),
     ] = None,
     ttl: Annotated[str, typer.Option(help="How long it is valid: 90s, 30m, 24h, 7d.")] = "24h",
     data: Annotated[Path, typer.Option(help="Data directory of the hall whose key signs.")] = DEFAULT_DATA,
@@ -40,7 +43,8 @@ def token(
     except (ValueError, OSError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
+    scopes = [word for words in scope or DEFAULT_SCOPES for word in words.split() or [words]]
     try:
-        typer.echo(mint(key, subject, scope or DEFAULT_SCOPES, int(match[1]) * _SECONDS[match[2]]))
+        typer.echo(mint(key, subject, scopes, int(match[1]) * _SECONDS[match[2]]))
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None

@@ -86,7 +86,7 @@ def _provisioning(there: OnKafka) -> Provisioning:
     if there.single_broker_not_durable:
         typer.echo("One broker, so the log is not durable: its disk is all there is.", err=True)
     admin = AdminClient(Connection(there.bootstrap, client=there.settings()).admin())
-    return Provisioning(admin, there.single_broker_not_durable, _REQUEST_SECONDS)
+    return Provisioning(admin, there.bootstrap, there.single_broker_not_durable, _REQUEST_SECONDS)
 
 
 async def _with_log(there: OnKafka, check: Callable[[KafkaLog], Awaitable[None]]) -> None:

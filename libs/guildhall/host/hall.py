@@ -128,10 +128,6 @@ class HallConfig(DoorConfig):
     """Opens the log, given the file that a hall on one machine keeps it in."""
     join: Callable[[Host, int, Log], Membership] = alone
     """Who tells a host what to own."""
-    one_of_several: bool = False
-    """Whether other processes serve the same games. Then a start waits for a log that can't be reached, and ends before
-    anything is claimed; a hall that is alone fails where that fails.
-    """
     housed: Callable[[Foundation], Housed] | None = None
     """What else is owned, beside the games."""
     beside: Callable[[], Beside] | None = None

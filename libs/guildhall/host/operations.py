@@ -163,7 +163,8 @@ class OperationsService:
         ]
         found.sort(key=lambda pair: (not pair[1].quarantined, not pair[1].stuck, pair[1].game_id))
         games = tuple(game_status(partition, hosted) for partition, hosted in found[:MAX_LISTED])
-        return o.encode_ListTroubledGamesResponse(o.ListTroubledGamesResponse(games, max(0, len(found) - MAX_LISTED)))
+        left_out = max(0, len(found) - MAX_LISTED)
+        return o.encode_ListTroubledGamesResponse(o.ListTroubledGamesResponse(games, left_out, self._me.instance))
 
     async def list_owners(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._admit(o.decode_ListOwnersRequest, request, caller)
@@ -184,14 +185,15 @@ class OperationsService:
                     owners[game, number] = _unserved(game, number, partition)
         if self.pools is not None:
             owners |= {(owner.game, owner.partition): owner for owner in self.pools.owners()}
-        return o.encode_ListOwnersResponse(o.ListOwnersResponse(tuple(owners[place] for place in sorted(owners))))
+        told = tuple(owners[place] for place in sorted(owners))
+        return o.encode_ListOwnersResponse(o.ListOwnersResponse(told, self._me.instance, self._me.address))
 
     # --- matchmaking's pools
 
     async def list_pools(self, request: bytes, caller: Caller, context: Context) -> bytes:
         self._admit(o.decode_ListPoolsRequest, request, caller)
         pools = self.pools.statuses() if self.pools is not None else ()
-        return o.encode_ListPoolsResponse(o.ListPoolsResponse(tuple(pools)))
+        return o.encode_ListPoolsResponse(o.ListPoolsResponse(tuple(pools), self._me.instance))
 
     async def repair_pool(self, request: bytes, caller: Caller, context: Context) -> bytes:
         asked = self._admit(o.decode_RepairPoolRequest, request, caller)
@@ -225,7 +227,7 @@ class OperationsService:
         _log.warning("drain", by=caller.subject, why=asked.why)
         metrics.OPERATIONS.labels("drain").inc()
         self._stop()
-        return o.encode_DrainResponse(o.DrainResponse(self._me.instance))
+        return o.encode_DrainResponse(o.DrainResponse(self._me.instance, self._me.address))
 
     # --- shared
 

@@ -62,7 +62,9 @@ class KafkaLog:
         # Apart, so that a long fold doesn't hold up the questions whose answers must be fresh.
         self.ends = KafkaReader(connection)
         self.max_record_bytes = max_record_bytes
-        self._provisioning = Provisioning(admin, single_broker_not_durable, connection.request_seconds, make_topics)
+        self._provisioning = Provisioning(
+            admin, connection.bootstrap, single_broker_not_durable, connection.request_seconds, make_topics
+        )
         self._home = home
         self._at_home = False
         self._checking_home = asyncio.Lock()

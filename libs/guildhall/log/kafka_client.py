@@ -1,14 +1,10 @@
 """What our Kafka clients are told (settings of librdkafka), and what their errors mean here."""
 
-import asyncio
-import concurrent.futures
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import msgspec
 from confluent_kafka import KafkaError, KafkaException
-
-from guildhall.log.errors import LogUnavailable
 
 ClientSettings: TypeAlias = Mapping[str, str | int | float | bool]
 """Settings of librdkafka, such as `security.protocol`."""
@@ -94,11 +90,3 @@ def kafka_error(error: KafkaException) -> KafkaError:
     """What the exception carries."""
     [found] = error.args
     return found if isinstance(found, KafkaError) else KafkaError(KafkaError._FAIL, str(found))
-
-
-async def answered(future: "concurrent.futures.Future[Any]") -> Any:
-    """The answer to an admin request. Raises `LogUnavailable`, with the `KafkaException` as its cause."""
-    try:
-        return await asyncio.wrap_future(future)
-    except KafkaException as error:
-        raise LogUnavailable(kafka_error(error).str()) from error

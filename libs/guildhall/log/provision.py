@@ -4,6 +4,7 @@ What is demanded, and why: docs/decisions, "What Kafka promises".
 """
 
 import asyncio
+import concurrent.futures
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ from confluent_kafka.admin import (
 
 from guildhall.log import topics
 from guildhall.log.errors import LogUnavailable, LogUnreadable
-from guildhall.log.kafka_client import MAX_MESSAGE_BYTES, answered, kafka_error
+from guildhall.log.kafka_client import MAX_MESSAGE_BYTES, kafka_error
 from guildhall.log.port import DEFAULT_PARTITIONS, MAX_RECORD_BYTES
 
 REPLICATION = 3
@@ -112,7 +113,7 @@ class _Found(msgspec.Struct, frozen=True):
 
 
 class Provisioning:
-    """Makes and judges topics on one cluster.
+    """Makes and judges topics on the cluster at `bootstrap`.
 
     `single_broker_not_durable` takes topics with one replica, on a cluster of one broker; anything larger is refused
     then, since it could do better. Without `make_missing`, `ensure` refuses a topic that isn't there.
@@ -121,11 +122,13 @@ class Provisioning:
     def __init__(
         self,
         admin: AdminClient,
+        bootstrap: str,
         single_broker_not_durable: bool,
         request_seconds: float,
         make_missing: bool = True,
     ) -> None:
         self._admin = admin
+        self._bootstrap = bootstrap
         self._make_missing = make_missing
         self._single = single_broker_not_durable
         self._seconds = request_seconds
@@ -142,7 +145,7 @@ class Provisioning:
                 raise MissingTopic(topic.name)
             found = await self._make(topic)
         if problems := self._problems(topic, found):
-            raise CanLoseEvents(problems)
+            raise CanLoseEvents(problems + self._for_development([found]))
         return found.partitions
 
     async def exists(self, topic: Topic) -> bool:
@@ -151,7 +154,7 @@ class Provisioning:
 
     async def cluster_id(self) -> str:
         """The id that the cluster got when it was made. Raises `LogUnavailable`."""
-        cluster = await answered(self._admin.describe_cluster(request_timeout=self._seconds))
+        cluster = await self._answered(self._admin.describe_cluster(request_timeout=self._seconds))
         return str(cluster.cluster_id)
 
     async def apply(self, wanted: Sequence[Topic]) -> list[str]:
@@ -183,19 +186,27 @@ class Provisioning:
     async def check(self, wanted: Sequence[Topic]) -> list[str]:
         """What is wrong with these topics, each with what to change; empty if nothing is. Raises `LogUnavailable`."""
         problems: list[str] = []
-        counts: dict[str, int] = {}
+        there: dict[str, _Found] = {}
         for topic in wanted:
             found = await self._find(topic)
             if found is None:
                 problems.append(f"{topic.name} is missing: make it with `guildhall topics apply`.")
             else:
                 problems += self._problems(topic, found)
-                counts[topic.name] = found.partitions
-        return problems + topics.not_alike(counts)
+                there[topic.name] = found
+        problems += topics.not_alike({name: found.partitions for name, found in there.items()})
+        return problems + self._for_development(there.values())
+
+    async def _answered(self, future: "concurrent.futures.Future[Any]") -> Any:
+        """The answer to an admin request. Raises `LogUnavailable`, with the `KafkaException` as its cause."""
+        try:
+            return await asyncio.wrap_future(future)
+        except KafkaException as error:
+            raise LogUnavailable(f"Kafka at {self._bootstrap}: {kafka_error(error).str()}") from error
 
     async def _check_brokers(self) -> None:
         """Only where a topic is to be made: a broker that is down counts as none, and is no reason to stop serving."""
-        cluster = await answered(self._admin.describe_cluster(request_timeout=self._seconds))
+        cluster = await self._answered(self._admin.describe_cluster(request_timeout=self._seconds))
         brokers = len(cluster.nodes)
         if self._single and brokers > 1:
             raise CanLoseEvents([f"The cluster has {brokers} brokers: leave out --single-broker-not-durable."])
@@ -216,7 +227,7 @@ class Provisioning:
         new = NewTopic(topic.name, topic.partitions, self._replication, config=self._settings(topic))
         making = self._admin.create_topics([new], request_timeout=self._seconds, operation_timeout=self._seconds)
         try:
-            await answered(making[topic.name])
+            await self._answered(making[topic.name])
         except LogUnavailable as error:
             # Another process may be quicker; what it made is judged like any other.
             if _code(error) != KafkaError.TOPIC_ALREADY_EXISTS:
@@ -232,7 +243,7 @@ class Provisioning:
         entries = [ConfigEntry(n, v, incremental_operation=AlterConfigOpType.SET) for n, v in changes.items()]
         resource = ConfigResource(ResourceType.TOPIC, topic.name, incremental_configs=entries)
         altering = self._admin.incremental_alter_configs([resource], request_timeout=self._seconds)
-        await answered(altering[resource])
+        await self._answered(altering[resource])
 
     async def _find(self, topic: Topic) -> _Found | None:
         """None if there is no such topic. Waits for one that has no leaders yet. Raises `LogUnavailable`."""
@@ -254,18 +265,19 @@ class Provisioning:
         try:
             await asyncio.to_thread(self._admin.list_topics, name, timeout=self._seconds)
         except KafkaException as error:
-            raise LogUnavailable(kafka_error(error).str()) from error
+            raise LogUnavailable(f"Kafka at {self._bootstrap}: {kafka_error(error).str()}") from error
 
     async def _look(self, name: str) -> _Found:
         asked = self._admin.describe_topics(TopicCollection([name]), request_timeout=self._seconds)
-        partitions = (await answered(asked[name])).partitions
+        partitions = (await self._answered(asked[name])).partitions
         resource = ConfigResource(ResourceType.TOPIC, name)
-        settings = await answered(self._admin.describe_configs([resource], request_timeout=self._seconds)[resource])
+        described = self._admin.describe_configs([resource], request_timeout=self._seconds)
+        settings = await self._answered(described[resource])
         places = [TopicPartition(name, partition.id) for partition in partitions]
         offsets: dict[Any, Any] = self._admin.list_offsets(
             {place: OffsetSpec.earliest() for place in places}, request_timeout=self._seconds
         )
-        first = [(await answered(offsets[place])).offset for place in places]
+        first = [(await self._answered(offsets[place])).offset for place in places]
         if min(first) < 0:  # what the admin client answers, without an error, when its time is up
             raise LogUnavailable(f"{name}: no answer")
         return _Found(
@@ -308,6 +320,12 @@ class Provisioning:
                 if first != 0
             ]
         return problems
+
+    def _for_development(self, there: Iterable[_Found]) -> list[str]:
+        """What to do with topics of one replica beside what is said of each; once, however many there are."""
+        if self._single or all(found.replicas > 1 for found in there):
+            return []
+        return ["For development on a cluster of one broker say --single-broker-not-durable."]
 
 
 def _holds(topic: Topic, found: _Found, name: str, value: str) -> bool:
