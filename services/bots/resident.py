@@ -48,7 +48,7 @@ async def reside(
                         known = set(game_ids)
                         pause = FIRST_PAUSE
             except Exception as error:
-                _log.warning("a bot hears of no games now", bot=subject, why=str(error))
+                _log.warning("a bot hears of no games now", bot=subject, why=logs.said(error))
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, LAST_PAUSE)
     finally:
@@ -63,6 +63,6 @@ async def _play_on(subject: str, game_id: str, play: Callable[[str], Awaitable[N
         try:
             return await play(game_id)
         except Exception as error:
-            _log.warning("a bot's game failed; it goes on", bot=subject, game_id=game_id, why=str(error))
+            _log.warning("a bot's game failed; it goes on", bot=subject, game_id=game_id, why=logs.said(error))
         await asyncio.sleep(pause * random.uniform(0.5, 1.0))
         pause = min(2 * pause, LAST_PAUSE)

@@ -205,7 +205,7 @@ async def tell(hosted: HostedPool, command_id: str, command: Any) -> bool:
         except Failure as failure:
             if failure.code is not grpc.StatusCode.UNAVAILABLE and failure.reason not in ("GAME_BUSY", "LOG_BUSY"):
                 _log.warning(
-                    "a command of the hall was refused", game=hosted.game, command=command_id, why=str(failure)
+                    "a command of the hall was refused", game=hosted.game, command=command_id, why=logs.said(failure)
                 )
                 return False
         else:

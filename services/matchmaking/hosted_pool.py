@@ -328,7 +328,7 @@ class HostedPool:
             self._fold(entry)
         except Exception as error:
             self._pass_over(entry)
-            self.damage(offset, str(error) or repr(error))
+            self.damage(offset, logs.said(error))
 
     def _fold(self, entry: Entry) -> None:
         """Raises ValueError and whatever events of an unknown kind make `evolve` raise."""

@@ -51,6 +51,8 @@ class PoolHost:
     async def open(self) -> None:
         """Open the topics. Raises `LogUnavailable`, `LogUnreadable`."""
         self._store = await open_store(self._log, MATCHMAKING)
+        metrics.begin_owner(MATCHMAKING)
+        metrics.begin_models(MATCHMAKING)  # ratings are read here
         for game in self.games:
             metrics.WAITING_TICKETS.labels(game).set_function(partial(self._count, game, "tickets"))
             metrics.UNMADE_SECONDS.labels(game).set_function(partial(self._unmade_seconds, game))

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from guildhall.host.failures import log_failed
@@ -125,8 +125,10 @@ class PoolPartition:
         try:
             async with asyncio.timeout(seconds):
                 await self.store_states()
-        except (LogError, TimeoutError) as error:
-            _log.warning("states not stored", partition=self.number, why=str(error))
+        except LogError as error:
+            self._tell_unstored(self.pools, logs.said(error))
+        except TimeoutError:
+            self._tell_unstored(self.pools, f"it took longer than {seconds:g} s")
 
     def end_streams(self, why: Failure) -> None:
         """Nothing more will come from here."""
@@ -231,7 +233,7 @@ class PoolPartition:
                 if self.serving:
                     await self.store_states()
             except LogError as error:
-                _log.warning("states not stored", partition=self.number, why=str(error))
+                self._tell_unstored(self.pools, logs.said(error))
             pause = max(STORE_EVERY_SECONDS, (time.monotonic() - began) / STORING_SHARE)
 
     async def store_states(self) -> None:
@@ -244,12 +246,16 @@ class PoolPartition:
             try:
                 await self._store_pool(pool)
             except LogError as error:
-                _log.warning("a pool's state is not stored", game=pool.game, why=str(error))
+                self._tell_unstored([pool.game], logs.said(error))
         seqs = {game: seq for game in self.pools if (seq := self.writer.last_seq(game))}
         checkpoint = Checkpoint(self.writer.position, seqs, self.writer.damaged())
         if checkpoint != self._stored:
             await self._store.checkpoints.put(self.number, checkpoint_key(self.number), encode(checkpoint))
             self._stored = checkpoint
+
+    def _tell_unstored(self, games: Iterable[str], why: str) -> None:
+        for game in games:
+            _log.warning("a pool's state is not stored", game=game, partition=self.number, why=why)
 
     async def _store_pool(self, pool: HostedPool) -> None:
         if pool.damaged or pool.seq == pool.kept_seq:

@@ -122,7 +122,7 @@ class RatingReads:
         """What is told of something that cannot be read; the projection is told, too, and makes it anew."""
         with _reading():
             await doubt(self._client(), keys.keys, f"{keys.pool}:{subject}")
-        return _unavailable(str(error))
+        return _unavailable(logs.said(error))
 
     async def _changes(self, keys: PoolKeys, subject: str, newest: int, size: int) -> list[RatingChange]:
         """The games of these numbers, downwards. They never change once they are there."""
@@ -204,7 +204,7 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except (RedisError, OSError, ValueError) as error:
-        raise _unavailable(str(error)) from error
+        raise _unavailable(logs.said(error)) from error
 
 
 def _unavailable(why: str) -> Failure:

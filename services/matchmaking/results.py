@@ -67,7 +67,7 @@ class Results:
             try:
                 return await open_store(self._log, game)
             except LogError as error:
-                _log.warning("a game's log cannot be opened now", game=game, why=str(error))
+                _log.warning("a game's log cannot be opened now", game=game, why=logs.said(error))
                 await asyncio.sleep(RETRY_SECONDS * random.uniform(0.5, 1.0))
 
     async def _read(self, hosted: HostedPool, store: Store, tail: Tail, number: int) -> None:
@@ -83,9 +83,9 @@ class Results:
                     await _take(hosted, number, state, records)
             except Failure as failure:
                 # Not the owner any more, or not known whether it is: nothing was passed over.
-                _log.info("results are not read now", game=hosted.game, partition=number, why=str(failure))
+                _log.info("results are not read now", game=hosted.game, partition=number, why=logs.said(failure))
             except LogUnavailable as error:
-                _log.warning("results cannot be read now", game=hosted.game, partition=number, why=str(error))
+                _log.warning("results cannot be read now", game=hosted.game, partition=number, why=logs.said(error))
             except Exception as error:
                 _log.error("results cannot be read", game=hosted.game, partition=number, exc_info=error)
             await asyncio.sleep(RETRY_SECONDS * random.uniform(0.5, 1.0))

@@ -23,19 +23,22 @@ _TRIES = 500
 """A game is set right between two batches of the projection."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sample:
     """Which games: these, or else so many of a hundred, others with another salt."""
 
     games: Collection[str] = ()
     percent: float = 100.0
     salt: str = ""
+    lowest: tuple[int, str] | None = None
+    """Of those that were asked about without `games`, the one that is in all samples but empty ones."""
 
     def has(self, game_id: str) -> bool:
         """Whether the game is among them."""
         if self.games:
             return game_id in self.games
         drawn = int.from_bytes(hashlib.sha256(f"{self.salt}/{game_id}".encode()).digest()[:4], "big")
+        self.lowest = min(self.lowest or (drawn, game_id), (drawn, game_id))
         return drawn < self.percent / 100.0 * (1 << 32)
 
 

@@ -78,7 +78,7 @@ class FoldedGame:
             try:
                 self._game = restore(self.messages.rules, self._stored.snapshot)
             except ValueError as error:
-                _log.warning("stored state cannot be read", game_id=self.game_id, error=str(error))
+                _log.warning("stored state cannot be read", game_id=self.game_id, error=logs.said(error))
                 self.to_refold = True
                 self.stopped = Stopped(0, 1, self.seq, f"its stored state cannot be read: {error}", refolds=True)
                 self._stored, self.version, self.feed = None, 0, []
@@ -100,7 +100,7 @@ class FoldedGame:
         except Unfoldable as error:
             self._place(changes, ~offset, entry.seq)
             changes.tell(offset, self.game_id, 0, b"")
-            _log.error("game cannot be folded; its models stand still", game_id=self.game_id, error=str(error))
+            _log.error("game cannot be folded; its models stand still", game_id=self.game_id, error=logs.said(error))
             self.stopped = Stopped(offset, entry.seq, entry.seq, str(error))
             self._go_back()
 
@@ -188,7 +188,7 @@ async def load(redis: Redis, keys: Keys, messages: Messages, game_ids: Sequence[
                 records.decode(stop, Stopped) if stop is not None else None,
             )
         except ValueError as error:
-            _log.warning("stored models cannot be read", game_id=game_id, error=str(error))
+            _log.warning("stored models cannot be read", game_id=game_id, error=logs.said(error))
             game = await _to_refold(redis, keys, messages, game_id, f"its stored models cannot be read: {error}")
         if state is None and game.stored_summary is not None and game.stopped is None:
             game = await _to_refold(redis, keys, messages, game_id, "its state was let go")
@@ -334,7 +334,7 @@ def _standing(keys: Keys, subject: str, stored: bytes | str | None) -> Standing 
         return records.decode(stored, Standing)
     except ValueError as error:
         metrics.UNREADABLE_MODELS.labels(keys.game).inc()
-        _log.error("a standing cannot be read; rebuild the models", subject=subject, error=str(error))
+        _log.error("a standing cannot be read; rebuild the models", subject=subject, error=logs.said(error))
         return None
 
 

@@ -142,7 +142,7 @@ class ModelsOfPartition(ABC):
             except Exception as error:
                 place = {"game": self.rules.game, "partition": self.partition}
                 if _passes(error):
-                    _log.warning("waiting", **place, error=str(error))
+                    _log.warning("waiting", **place, error=logs.said(error))
                 else:
                     _log.error("the partition's models stand still; tried again", **place, exc_info=error)
                     failing.set(1)

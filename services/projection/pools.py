@@ -92,7 +92,7 @@ class FoldedPool:
             raise
         except Exception as error:
             if self.stopped is None:
-                why = str(error) or repr(error)
+                why = logs.said(error)
                 _log.error("pool cannot be folded; its ratings stand still", pool=self.name, seq=seq, error=why)
                 self.stopped = Stopped(offset, seq, seq, why)
         assert self.stopped is not None
@@ -185,7 +185,7 @@ class PoolsOfPartition(ModelsOfPartition):
 
     async def _begin_anew(self, why: "Spoilt | PutBack") -> bool:
         """Remove everything: it is folded from the log again, which takes as long as reading it."""
-        _log.warning("all ratings are made again", partition=self.partition, why=str(why))
+        _log.warning("all ratings are made again", partition=self.partition, why=logs.said(why))
         if isinstance(why, PutBack):
             self._passed.setdefault(why.pool, []).append(why.versions)
         self.begun_anew = await self.models.wipe(self.keys, self.position, live_too=not self.building)
@@ -256,7 +256,7 @@ class PoolsOfPartition(ModelsOfPartition):
                 for (seq, offset), (body, digest) in zip(some, await self._records(pool.name, some), strict=True):
                     told += pool.take(offset, seq, body, digest) or ()
             except (LogUnreadable, BadValue) as error:
-                _log.error("pool cannot be folded again", pool=pool.name, error=str(error))
+                _log.error("pool cannot be folded again", pool=pool.name, error=logs.said(error))
                 pool.stood, pool.stopped = before, first
                 return True
             if pool.stood == before:

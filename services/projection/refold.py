@@ -64,7 +64,7 @@ async def refold(projection: "PartitionProjection", game_id: str) -> bool:
             for seq, (offset, (body, digest)) in enumerate(zip(some, pairs, strict=True), begin + 1):
                 whole.take(offset, seq, body, digest)
     except (LogUnreadable, BadValue) as error:
-        _log.error("game cannot be folded again", game_id=game_id, error=str(error))
+        _log.error("game cannot be folded again", game_id=game_id, error=logs.said(error))
         if stored.stopped is None or not stored.stopped.refolds:
             return True
         right = replace_models(stored, stopped=replace(stored.stopped, refolds=False))

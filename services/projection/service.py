@@ -77,6 +77,7 @@ class Projection:
             self._run(POOLS.game, topic, pools)
 
     def _run(self, game: str, topic: EventsTopic, made: Sequence[ModelsOfPartition]) -> None:
+        metrics.begin_models(game)
         tail = topic.tail()
         self._tails.append(tail)
         self.partitions += made
@@ -124,7 +125,7 @@ async def _measure(game: str, partitions: Sequence[ModelsOfPartition]) -> None:
             metrics.PROJECTION_STOPPED.labels(game).set(await stopped(partitions))
             known, asked = await oldest(partitions), time.monotonic()
         except (LogError, RedisError, OSError) as error:
-            _log.warning("cannot tell how the models stand", game=game, error=str(error))
+            _log.warning("cannot tell how the models stand", game=game, error=logs.said(error))
         # While nobody can tell, it gets older.
         metrics.PROJECTION_AGE.labels(game).set(known + time.monotonic() - asked)
         await asyncio.sleep(_MEASURE_SECONDS)

@@ -31,6 +31,6 @@ async def from_log(history: History, redis: Any, keys: Keys, game_id: str) -> Ga
         async for state, _ in history.fold_on(keys.partition, game_id, offsets, None, 1, len(offsets)):
             game = state
     except (Unfoldable, LogUnreadable, BadValue) as error:
-        _log.error("game cannot be folded", game_id=game_id, error=str(error))
+        _log.error("game cannot be folded", game_id=game_id, error=logs.said(error))
         return None
     return game if game is not None and game.version == len(offsets) and not game.lost else None

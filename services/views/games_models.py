@@ -184,7 +184,7 @@ async def _readable(of: GameModels, game_id: str, stored: Any) -> Summary | None
     try:
         return records.decode(stored, Summary) if stored is not None else None
     except ValueError as error:
-        _log.error("stored summary cannot be read", game_id=game_id, error=str(error))
+        _log.error("stored summary cannot be read", game_id=game_id, error=logs.said(error))
     try:
         await doubt(of.news.redis, of.news.keys_of(game_id), game_id)
     except (RedisError, OSError) as error:

@@ -103,7 +103,7 @@ def _standing(subject: Any, stored: Any) -> Standing:
     try:
         return records.decode(stored, Standing)
     except ValueError as error:
-        _log.error("a standing cannot be read; rebuild the models", subject=str(subject), error=str(error))
+        _log.error("a standing cannot be read; rebuild the models", subject=str(subject), error=logs.said(error))
         return Standing(0, 0)
 
 

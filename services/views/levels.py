@@ -108,7 +108,7 @@ class Levels:
             ends = await asyncio.gather(*(of.topic.end_offset(number) for number in range(of.topic.partitions)))
         except LogError as error:
             self._away.add(game)
-            _log.warning("cannot ask where the log ends", game=game, error=str(error))
+            _log.warning("cannot ask where the log ends", game=game, error=logs.said(error))
         else:
             self._away.discard(game)
             self._ends[game] = list(ends)

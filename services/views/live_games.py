@@ -101,7 +101,7 @@ class LiveGame:
             self.game, events = fold(self._messages.rules, self.game, body, digest)
             check_agenda(self.game)
         except Unfoldable as error:
-            _log.error("game cannot be followed", game_id=self.game_id, error=str(error))
+            _log.error("game cannot be followed", game_id=self.game_id, error=logs.said(error))
             self._doubted()
             self.fail(quarantined())
             return True
@@ -237,7 +237,7 @@ class LiveGames:
             try:
                 game = restore(rules, records.decode(stored, State).snapshot)
             except ValueError as error:
-                _log.warning("stored state cannot be read", game_id=game_id, error=str(error))
+                _log.warning("stored state cannot be read", game_id=game_id, error=logs.said(error))
                 await doubt(self._news.redis, keys, game_id)
         if game is None:
             game = await from_log(self._history, self._news.redis, keys, game_id)
@@ -255,7 +255,7 @@ class LiveGames:
         try:
             await doubt(self._news.redis, self._news.keys_of(game_id), game_id)
         except (RedisError, OSError) as error:
-            _log.warning("cannot tell what does not fold", game_id=game_id, error=str(error))
+            _log.warning("cannot tell what does not fold", game_id=game_id, error=logs.said(error))
 
     def _told(self, live: LiveGame, version: int, record: bytes) -> None:
         live.newest_told = max(live.newest_told, version)
@@ -289,7 +289,7 @@ class LiveGames:
             if records.stands_still(stopped):
                 why = quarantined()
         except (RedisError, OSError) as error:
-            _log.warning("cannot look anew", game_id=live.game_id, error=str(error))
+            _log.warning("cannot look anew", game_id=live.game_id, error=logs.said(error))
         self._drop(live, why)
 
     async def _caught_up(self, live: LiveGame) -> None:
@@ -310,7 +310,7 @@ class LiveGames:
                         raise LookupError(version)
                     live.take(version, record)
         except (RedisError, OSError, LookupError) as error:
-            _log.warning("news were left out", game_id=live.game_id, error=str(error))
+            _log.warning("news were left out", game_id=live.game_id, error=logs.said(error))
             self._drop(live, behind())
 
     async def _look(self) -> None:
@@ -328,7 +328,7 @@ class LiveGames:
                 for begin in range(0, len(followed), _LOOKED_AT_ONCE):
                     await self._look_at(followed[begin : begin + _LOOKED_AT_ONCE])
             except (RedisError, OSError) as error:
-                _log.warning("cannot look after games", error=str(error))
+                _log.warning("cannot look after games", error=logs.said(error))
 
     async def _look_at(self, followed: list[LiveGame]) -> None:
         async with self._news.redis.pipeline(transaction=False) as at_once:

@@ -106,7 +106,7 @@ class News:
             except (RedisError, OSError) as error:
                 if cancelled():
                     return
-                _log.warning("no news", game=self.game, error=str(error))
+                _log.warning("no news", game=self.game, error=logs.said(error))
                 await asyncio.sleep(random.uniform(_RETRY_SECONDS / 2, _RETRY_SECONDS))
                 looked = 0.0
 

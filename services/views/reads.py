@@ -253,7 +253,7 @@ class RedisReadSide:
             if stored is not None:
                 game = restore(self._rules, records.raw(stored))
         except ValueError as error:
-            _log.warning("stored state cannot be read", game_id=game_id, version=step, error=str(error))
+            _log.warning("stored state cannot be read", game_id=game_id, version=step, error=logs.said(error))
         except (RedisError, OSError) as error:
             raise unavailable(error) from error
         if game is None:
@@ -383,7 +383,7 @@ def _shows(game: Game, caller: Caller) -> bool:
 def unavailable(error: Exception, game: str | None = None) -> Failure:
     """Redis cannot be reached, or refuses what is asked of this game's models."""
     where = {"game": game} if game is not None else {}
-    _log.warning("read models unavailable", error=str(error), **where)
+    _log.warning("read models unavailable", error=logs.said(error), **where)
     return Failure("READ_MODELS_UNAVAILABLE", "The views cannot be read now; ask again.", where)
 
 

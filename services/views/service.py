@@ -13,6 +13,7 @@ from guildhall.log import topics
 from guildhall.log.port import EventsTopic, Log
 from guildhall.log.recovery import open_store
 from guildhall.rpc.server import Gate, Server
+from guildhall.telemetry import metrics
 from services.views.games_service import GAMES_SERVICE, GamesService
 from services.views.live_games import CUT_OFF_SECONDS, LiveGames
 from services.views.news import News
@@ -57,6 +58,7 @@ class Views:
         await packs.load(stored, self._rules)
         for rules in self._rules:
             topic = (await open_store(log, rules.game)).events
+            metrics.begin_models(rules.game)
             messages = Messages(rules)
             news = News(rules.game, topic.partitions, self.redis)
 

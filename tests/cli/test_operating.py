@@ -85,7 +85,7 @@ def test_a_game_is_paused_put_back_resumed_and_aborted(hall: RunningHall) -> Non
     assert "--yes" in refused("game", "abort", game, "--why", WHY, *olga)
     assert "is aborted" in done("game", "abort", game, "--why", WHY, "--yes", *olga)
     assert "The game is over" in refused("game", "abort", game, "--why", WHY, "--yes", *olga)
-    assert "over" in done("game", "status", game, *olga)
+    assert f"over: aborted: {WHY}" in done("game", "status", game, *olga)
     watched = done("watch", game, "--name", "Zoe", *hall.there)
     assert f"An operator pauses the game: {WHY}." in watched and "Final standing" not in watched
     assert f"An operator has ended the game: {WHY}." in watched
@@ -113,6 +113,22 @@ def test_a_paused_player_is_told_and_asked_again(hall: RunningHall) -> None:
     screen = sit_down([*here, *hall.there], answer)
     assert f"An operator has paused the game: {WHY}" in screen.text
     assert f"An operator lets the game go on: {WHY}." in screen.text
+
+
+def test_whoever_comes_back_to_a_paused_game_is_told(hall: RunningHall) -> None:
+    game = begun(hall)
+    done("game", "pause", game, "--why", WHY, *of_olga(hall))
+    resumed = ["play", "--resume", game, "--name", "Zoe", *hall.there]
+    with following([*GUILDHALL, *resumed]) as playing:
+        assert playing.stdout is not None
+        assert game in playing.stdout.readline()
+        done("game", "resume", game, "--why", WHY, *of_olga(hall))
+        told = ""
+        while "lets the game go on" not in told:
+            line = playing.stdout.readline()
+            assert line, told
+            told += line
+        assert f"An operator has paused the game: {WHY}" in told
 
 
 def test_who_is_no_operator_is_refused(hall: RunningHall) -> None:

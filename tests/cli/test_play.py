@@ -223,7 +223,8 @@ def test_a_hall_that_comes_back_is_waited_for(tmp_path: Path) -> None:
 
         screen = sit_down(["arcane-alley", "--name", "Zoe", "--no-powers", *first.there], restart)
     assert screen.exit_code == 0 and "Final standing" in screen.text
-    assert screen.text.count("The hall does not answer.") == screen.text.count("The hall is back.") == 1
+    there = f"The hall at {first.server}"
+    assert screen.text.count(f"{there} does not answer.") == screen.text.count(f"{there} is back.") == 1
 
 
 def test_ctrl_c_leaves_without_a_traceback(hall: RunningHall) -> None:

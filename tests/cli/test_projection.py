@@ -52,6 +52,8 @@ async def test_what_an_operator_sees_and_mends(tmp_path: Path, server: RedisChil
     assert typed(tmp_path, server, "status") == (0, "arcane-alley: 12 partitions, generation 1: level with the log\n")
     code, said = typed(tmp_path, server, "audit", "--percent", "100", "--salt", "a")
     assert (code, said) == (0, "3 games compared with the log, 0 wrong (--salt a)\n")
+    code, said = typed(tmp_path, server, "audit", "--percent", "0", "--salt", "a")
+    assert (code, said) == (0, "1 game compared with the log, 0 wrong (--salt a)\n")
     victim = next(iter(table.games))
     [keys] = [keys for keys in (Keys(RULES.game, p) for p in range(12)) if await redis.exists(keys.state(victim))]
     await redis.hset(keys.feed(victim), "1", b"torn")

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import grpc
 import pytest
+from typer.testing import CliRunner
 
 from guildhall.cli import queue
 from guildhall.cli.client import HallError
+from guildhall.cli.main import command_line
 from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import Hall
@@ -18,6 +20,11 @@ from tests.matchmaking.hall import GAME, hall, players
 def matchmaker(running: Hall, subject: str) -> Matchmaker:
     server = f"127.0.0.1:{running.port}"
     return Matchmaker(GAME, server, dev_token(running.config.data, subject, ["play"]))
+
+
+def test_help_names_the_strengths_of_bots() -> None:
+    told = CliRunner().invoke(command_line("queue"), ["queue", "--help"], env={"COLUMNS": "200"})
+    assert "There are: greedy, random." in told.stdout
 
 
 async def test_an_offer_that_is_over_by_now_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,12 @@ def test_nothing_is_left_to_be_implemented() -> None:
     assert not left
 
 
+def test_no_line_of_the_log_leaves_out_what_an_error_says() -> None:
+    """Some errors have no text of their own: `logs.said` names them."""
+    silent = re.compile(r"\b(why|error)=str\(")
+    assert not [str(path.relative_to(ROOT)) for path in modules() if silent.search(path.read_text(encoding="utf-8"))]
+
+
 def test_every_ignored_type_error_has_its_reason_beside_it() -> None:
     bare = []
     for path in modules():

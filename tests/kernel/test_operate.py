@@ -253,6 +253,15 @@ def test_what_a_flipped_bit_says_of_luck_is_not_believed() -> None:
     assert event.next_draw > draw.n
 
 
+def test_draws_that_were_passed_over_are_not_counted() -> None:
+    play = Operated()
+    play.steps.append(restore(play.game, play.order(), play.at(1), unread=True))
+    play.operate(resume)
+    play.to_the_end()
+    made = sum(len(decode_Record(body).draws) for body, _ in play.records())
+    assert verify(play.rules, play.records()).draws == made > 0
+
+
 def test_without_a_first_version_there_is_no_game() -> None:
     play = Operated()
     with pytest.raises(Unfoldable):

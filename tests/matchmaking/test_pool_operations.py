@@ -5,6 +5,7 @@ from pathlib import Path
 import grpc
 import pytest
 
+from guildhall.telemetry import metrics
 from guildhall.telemetry.metrics import REGISTRY
 from tests.cli.test_operating import DAMAGE, spoil
 from tests.matchmaking.hall import GAME, hall, players
@@ -55,6 +56,17 @@ async def test_a_quarantine_is_counted_told_and_lifted(tmp_path: Path, how: str)
             await bob.ask("CreateTicket", seats=(4,))
     async with hall(tmp_path) as running, players(running, "bob") as (bob,):
         assert (await bob.state()).ticket is not None and quarantined() == 0
+
+
+async def test_what_an_alarm_counts_is_there_before_its_first_event(tmp_path: Path) -> None:
+    counted = (metrics.RULES_FAILURES, metrics.STAND_DOWNS, metrics.DAMAGED_RECORDS, metrics.UNREADABLE_MODELS)
+    for metric in counted:
+        metric.clear()
+    async with hall(tmp_path):
+        for metric in counted:
+            [family] = metric.collect()
+            told = [s.value for s in family.samples if s.name.endswith("_total") and s.labels["game"] == "matchmaking"]
+            assert told and not any(told), family.name
 
 
 async def test_a_process_without_matchmaking_says_so(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """What a pool makes of its log and of other owners, over a memory log that misbehaves on command."""
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import pytest
+import structlog
 
 from guildhall.cli.pool_log import MatchmakingBook
 from guildhall.host import clock
@@ -22,7 +24,7 @@ from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc.errors import Failure
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
-from guildhall.telemetry import metrics
+from guildhall.telemetry import logs, metrics
 from services.matchmaking import hosted_pool, stored
 from services.matchmaking.accepted import EXPIRED_MS, LONGEST_STEP_MS, REMEMBERED_MS, Accepted, payload_hash
 from services.matchmaking.guesses import BURST
@@ -491,6 +493,19 @@ async def test_a_pool_that_cannot_be_stored_is_folded_from_its_events() -> None:
     assert state(second.pools[GAME]) == state(first.pools[GAME])
     for each in (first, second):
         await each.finish(1.0)
+
+
+async def test_why_a_state_is_not_stored_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where there was no time for it: that error says nothing by itself."""
+    logs.configure("json")
+    partition = await owner(MemoryBroker(), "first")
+    await partition.pools[GAME].act(ticket("alice"))
+    await partition.store_all(0.0)
+    await partition.finish(1.0)
+    structlog.reset_defaults()
+    [line] = [line for line in map(json.loads, capsys.readouterr().err.splitlines()) if "stored" in line["event"]]
+    assert (line["event"], line["game"]) == ("a pool's state is not stored", GAME)
+    assert line["why"] == "it took longer than 0 s"
 
 
 async def test_a_pool_too_large_for_one_record_is_stored_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -272,13 +272,14 @@ class Client:
             raise self._failed(error) from None
         if tries.seconds >= WORTH_TELLING and not self._gone:
             self._gone = True
-            self._tell(f"The hall does not answer. It is asked again for {tries.left:.0f} seconds; nothing is lost.")
+            asked = f"It is asked again for {tries.left:.0f} seconds; nothing is lost."
+            self._tell(f"The hall at {self.server} does not answer. {asked}")
         await tries.pause()
 
     def _answers(self) -> None:
         if self._gone:
             self._gone = False
-            self._tell("The hall is back.")
+            self._tell(f"The hall at {self.server} is back.")
 
     # --- words
 

@@ -123,6 +123,10 @@ def strengths(game: str) -> tuple[str, ...]:
     return ("greedy", "random") if greedy else ("random",)
 
 
+STRENGTHS = f"There are: {', '.join(sorted({strength for game in games() for strength in strengths(game)}))}."
+"""All of them, for whoever has to name one."""
+
+
 def went_back(view: Any) -> str:
     """What a whole view in a stream of events means: its events cannot be told."""
     if view.game.paused:

@@ -132,6 +132,8 @@ async def _play(
         )
         check = typed("verify", game_id, server=server, data=data, name=me, width=console.width)
         console.print(f"Game [bold]{game_id}[/bold]. To come back to it:\n{escape(back)}", soft_wrap=True)
+        if view.game.paused:
+            _tell_paused(console, view.game.paused)
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
@@ -148,6 +150,10 @@ async def _play(
             finally:
                 for task in tasks:
                     task.cancel()
+
+
+def _tell_paused(console: Console, why: str) -> None:
+    console.print(f"[red]An operator has paused the game: {escape(why)}[/red]", soft_wrap=True)
 
 
 async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Settings, rulings: Settings) -> GameSeat:
@@ -248,7 +254,7 @@ class Table:
                 continue
             if not paused:
                 return
-            self._console.print(f"[red]An operator has paused the game: {escape(paused)}[/red]")
+            _tell_paused(self._console, paused)
 
     async def _choose(self, legal: Any, view: Any) -> Any:
         """The command that the player chooses; None where the seat was given up."""

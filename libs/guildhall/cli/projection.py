@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -67,7 +68,9 @@ def run_audit(
     game_id: Annotated[
         list[str] | None, typer.Option("--game-id", help="Audit this game; may be given again. Default: a sample.")
     ] = None,
-    percent: Annotated[float, typer.Option(min=0.0, max=100.0, help="How many of a hundred games are sampled.")] = 5.0,
+    percent: Annotated[
+        float, typer.Option(min=0.0, max=100.0, help="How many of a hundred games are sampled; one at least.")
+    ] = 5.0,
     salt: Annotated[str | None, typer.Option(help="Samples the same games again. Default: others each time.")] = None,
     mend: Annotated[bool, typer.Option(help="Set right what is wrong.")] = True,
     game: Game = None,
@@ -180,13 +183,9 @@ async def _audit(there: OnKafka | None, data: Path, redis: str, game: str | None
     done: list[Audited] = []
     async with _models(there, data, redis, game) as (models, games):
         for rules, topic in games:
-            for partition in range(topic.partitions):
-                if isinstance(rules, Rules):
-                    found = await audit(rules, topic, partition, models, sample, mend=mend)
-                else:
-                    found = await audit_pools(topic, partition, models, sample, mend=mend)
+            for found in await _audit_topic(rules, topic, models, sample, mend):
                 done.append(found)
-                name = f"{rules.game.replace('_', '-')}, partition {partition}"
+                name = f"{rules.game.replace('_', '-')}, partition {found.partition}"
                 if found.missing:
                     typer.echo(f"{name}: there are no models")
                 for what, wrong in found.wrong.items():
@@ -196,12 +195,29 @@ async def _audit(there: OnKafka | None, data: Path, redis: str, game: str | None
         those = [found for found in done if found.of == what]
         if those:
             audited, wrong_ones = sum(found.games for found in those), sum(len(found.wrong) for found in those)
-            typer.echo(f"{audited} {what}s compared with the log, {wrong_ones} wrong (--salt {sample.salt})")
+            plural = "" if audited == 1 else "s"
+            typer.echo(f"{audited} {what}{plural} compared with the log, {wrong_ones} wrong (--salt {sample.salt})")
     if any(found.wrong for found in done) or any(found.missing for found in done):
         raise Problem("The read models were not as the log says.")
     unknown = {*sample.games}.difference(*(found.named for found in done))
     if unknown:
         raise Problem(f"Neither the log nor the models know {', '.join(sorted(unknown))}.")
+
+
+async def _audit_topic(
+    rules: Projected, topic: EventsTopic, models: Models, sample: Sample, mend: bool
+) -> list[Audited]:
+    sample = replace(sample, lowest=None)
+    done: list[Audited] = []
+    for partition in range(topic.partitions):
+        if isinstance(rules, Rules):
+            done.append(await audit(rules, topic, partition, models, sample, mend=mend))
+        else:
+            done.append(await audit_pools(topic, partition, models, sample, mend=mend))
+    if sample.lowest is not None and not any(found.games for found in done):
+        # None was drawn, as in a small hall: that is no audit.
+        return await _audit_topic(rules, topic, models, Sample({sample.lowest[1]}), mend)
+    return done
 
 
 async def _rebuild(there: OnKafka | None, data: Path, redis: str, game: str | None, force: bool) -> None:

@@ -28,7 +28,9 @@ def queue(
     players: Annotated[
         list[int] | None, typer.Option(help="A welcome number of players; the best liked first. Default: any.")
     ] = None,
-    bots: Annotated[str | None, typer.Option(help="Bots of this strength may fill up, if all agree.")] = None,
+    bots: Annotated[
+        str | None, typer.Option(help=f"Bots of this strength may fill up, if all agree. {faces.STRENGTHS}")
+    ] = None,
     bots_after: Annotated[int, typer.Option(min=0, help="Seconds of waiting after which they may.")] = 20,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait at most.")] = 1800,
     option: Options = None,

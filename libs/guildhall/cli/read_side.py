@@ -317,7 +317,7 @@ async def until_reached(work: Callable[[], Awaitable[None]]) -> None:
         try:
             return await work()
         except (LogUnavailable, RedisError, ConnectionError, TimeoutError) as error:
-            _log.warning("log or Redis can't be reached; trying again", why=str(error))
+            _log.warning("log or Redis can't be reached; trying again", why=logs.said(error))
             await asyncio.sleep(_TRY_AGAIN_SECONDS)
 
 

@@ -38,7 +38,9 @@ def register(app: typer.Typer) -> None:
 def create(
     game: Game,
     seats: Annotated[int, typer.Option(help="Number of seats.")] = 3,
-    bot: Annotated[list[str] | None, typer.Option(help="A bot of this strength on one seat; repeatable.")] = None,
+    bot: Annotated[
+        list[str] | None, typer.Option(help=f"A bot of this strength on one seat; repeatable. {faces.STRENGTHS}")
+    ] = None,
     private: Annotated[bool, typer.Option(help="Only whoever knows its code joins.")] = False,
     as_seated: Annotated[bool, typer.Option(help="Seats as people sit down, not drawn.")] = False,
     unrated: Annotated[bool, typer.Option(help="The game does not count for ratings.")] = False,

@@ -88,6 +88,7 @@ class GameHost:
         self._packs = await self._log.compacted(topics.PACKS, 1)
         self._history = History(self.rules, self._store.events)
         name = self.rules.game
+        metrics.begin_owner(name)
         metrics.GAMES.labels(name).set_function(lambda: sum(len(p.hosted) for p in self.partitions))
         metrics.QUARANTINED.labels(name).set_function(
             lambda: sum(1 for p in self.partitions for h in p.hosted.values() if h.quarantined)

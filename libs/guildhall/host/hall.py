@@ -232,7 +232,7 @@ class Hall:
             except LogUnavailable as error:
                 if not self.config.one_of_several:
                     raise
-                _log.warning("the log can't be reached; trying again", why=str(error))
+                _log.warning("the log can't be reached; trying again", why=logs.said(error))
                 await asyncio.sleep(REACH_AGAIN_SECONDS)
 
     async def _add(self, rules: Rules, me: Claim, door: Door) -> None:

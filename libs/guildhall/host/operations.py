@@ -19,7 +19,7 @@ from guildhall.kernel.fold import Unfoldable
 from guildhall.kernel.game import Game, as_decision, restore
 from guildhall.kernel.operate import Order
 from guildhall.kernel.refusal import Refusal
-from guildhall.kernel.v1.structs import Owner, Restored, decode_Record
+from guildhall.kernel.v1.structs import EndReason, Owner, Restored, decode_Record
 from guildhall.log import topics
 from guildhall.log.errors import LogError, LogUnreadable
 from guildhall.log.port import NO_CLAIM, Claim, Log
@@ -341,6 +341,8 @@ def game_status(partition: Partition, hosted: HostedGame) -> o.GameStatus:
     state, why = _state(hosted)
     if game is not None and state is o.GameState.PAUSED:
         why = game.paused
+    if game is not None and game.ended is not None and game.ended.reason == EndReason.ABORTED:
+        why = f"aborted: {game.ended.why}"
     known = game is not None and state is not o.GameState.QUARANTINED
     return o.GameStatus(
         game=partition.rules.game,

@@ -147,7 +147,7 @@ class Owners:
                 reachable = True
             except LogError as error:
                 if reachable:
-                    _log.warning("owners can't be read or written now", why=str(error))
+                    _log.warning("owners can't be read or written now", why=logs.said(error))
                 reachable = False
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._poll_seconds):
@@ -171,7 +171,7 @@ def _owner(record: Record) -> Owner | None:
     try:
         owner = decode_Owner(record.value)
     except WireError as error:
-        _log.warning("an entry of the owners can't be read", offset=record.offset, key=record.key, why=str(error))
+        _log.warning("an entry of the owners can't be read", offset=record.offset, key=record.key, why=logs.said(error))
         return None
     if record.key != place(owner.game, owner.partition):
         _log.warning("an entry of the owners is under another's key", offset=record.offset, key=record.key)

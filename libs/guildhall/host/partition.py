@@ -147,8 +147,11 @@ class Partition:
         try:
             async with asyncio.timeout(seconds):
                 await self.store_states(all_of_them=True)
-        except (LogError, TimeoutError) as error:
-            _log.warning("states not stored", game=self.rules.game, partition=self.number, why=str(error))
+        except LogError as error:
+            _log.warning("states not stored", game=self.rules.game, partition=self.number, why=logs.said(error))
+        except TimeoutError:
+            why = f"it took longer than {seconds:g} s"
+            _log.warning("states not stored", game=self.rules.game, partition=self.number, why=why)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
@@ -210,7 +213,7 @@ class Partition:
         except LogError as error:
             raise self.failed(error) from error
         except Unfoldable as error:
-            _log.error("game unreadable", game=self.rules.game, game_id=game_id, why=str(error))
+            _log.error("game unreadable", game=self.rules.game, game_id=game_id, why=logs.said(error))
             await self.confirm()
             raise quarantined() from error
         hosted = HostedGame(self, game_id)
@@ -392,7 +395,7 @@ class Partition:
                 if self.writer.serving:
                     await self.store_states(all_of_them=False)
             except LogError as error:
-                _log.warning("states not stored", game=self.rules.game, partition=self.number, why=str(error))
+                _log.warning("states not stored", game=self.rules.game, partition=self.number, why=logs.said(error))
             except Exception as error:  # a fault of ours: it must be told, and must not end the upkeep
                 _log.error("states not stored", game=self.rules.game, partition=self.number, exc_info=error)
 

@@ -142,7 +142,7 @@ class Tenure(Generic[P]):
                 if why is None or not self.assigned:
                     break
                 if isinstance(why, LogUnavailable):
-                    _log.warning("a partition can't be folded now", **self._where, why=str(why))
+                    _log.warning("a partition can't be folded now", **self._where, why=logs.said(why))
                 else:
                     _log.error("a partition failed; it is folded again", **self._where, exc_info=why)
                 if not self._first.done():

@@ -39,6 +39,7 @@ class Check:
         self.versions = 0
         self.events = 0
         self.draws = 0
+        self._next_draw = 0
         self._rules = rules
 
     def take(self, seq: int, body: bytes, digest: bytes) -> None:
@@ -54,10 +55,11 @@ class Check:
         self.versions += 1
         self.events += len(told)
         # An operator's record says how much luck is passed over.
-        self.draws = max([self.draws, *(event.next_draw for event in told if type(event) is Restored)])
+        self._next_draw = max([self._next_draw, *(event.next_draw for event in told if type(event) is Restored)])
         for draw in decode_Record(body).draws:
-            if draw.n != self.draws or not _is_of_seed(self.game.created.seed, draw):
+            if draw.n != self._next_draw or not _is_of_seed(self.game.created.seed, draw):
                 raise Altered(f"draw {draw.n} of version {self.game.version} is not the seed's")
+            self._next_draw += 1
             self.draws += 1
 
     def end(self) -> Verified:

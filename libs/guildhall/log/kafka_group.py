@@ -87,7 +87,9 @@ class KafkaGroup:
                 )
                 self._poll()
             except (KafkaException, RuntimeError) as error:  # a consumer that was closed raises the second
-                _log.error("the group's member failed; going on with a new one", group=self._group, why=str(error))
+                _log.error(
+                    "the group's member failed; going on with a new one", group=self._group, why=logs.said(error)
+                )
                 self._end()
                 self._on_lost(self._consumer, [])
                 self._renew()

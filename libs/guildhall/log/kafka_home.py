@@ -64,4 +64,4 @@ class Home(msgspec.Struct, frozen=True):
             beside.write_text(found + "\n", encoding="utf-8")
             beside.replace(self.file)
         except OSError as error:
-            _log.warning("the cluster's id cannot be remembered", file=str(self.file), why=str(error))
+            _log.warning("the cluster's id cannot be remembered", file=str(self.file), why=logs.said(error))

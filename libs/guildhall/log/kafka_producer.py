@@ -146,7 +146,7 @@ class KafkaProducer:
         try:
             self._producer, self._fatal = self._make(), None
         except ValueError as error:
-            _log.error("Kafka's producer can't be made anew", why=str(error))
+            _log.error("Kafka's producer can't be made anew", why=logs.said(error))
             time.sleep(_AGAIN_SECONDS)
         _end(failed)
 

@@ -140,7 +140,11 @@ def unreadable(topic: CompactedTopic, partition: int, key: str, error: BadValue)
     kind = topic.name.rpartition(".")[2].removesuffix("s")
     metrics.UNREADABLE_STATES.labels(kind).inc()
     _log.error(
-        "stored state unreadable; its events are folded", topic=topic.name, partition=partition, key=key, why=str(error)
+        "stored state unreadable; its events are folded",
+        topic=topic.name,
+        partition=partition,
+        key=key,
+        why=logs.said(error),
     )
 
 

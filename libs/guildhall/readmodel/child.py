@@ -112,7 +112,7 @@ class RedisChild:
             try:
                 await self._start()
             except (NoRedis, OSError) as error:
-                _log.error("redis-server does not start", why=str(error))
+                _log.error("redis-server does not start", why=logs.said(error))
 
     async def _start(self) -> None:
         for directory in (self._directory, *([self._keep] if self._keep is not None else [])):
@@ -123,7 +123,7 @@ class RedisChild:
         except NoRedis as error:
             if self._keep is None or not (self._keep / DUMP).exists():
                 raise
-            _log.warning("what Redis has stored cannot be used", why=str(error))
+            _log.warning("what Redis has stored cannot be used", why=logs.said(error))
             (self._keep / DUMP).unlink()
             await self._run()
 

@@ -95,6 +95,7 @@ def handlers(
     for method in service.methods:
         behaviour = getattr(servicer, re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower())
         name = f"{service.full_name}/{method.name}"
+        metrics.begin_method(name)
         if method.client_streaming:
             answer = _conversation(behaviour, name, forwarder)
             table[method.name] = grpc.stream_stream_rpc_method_handler(_stream(answer, name, gate, both=True))

@@ -31,6 +31,11 @@ def configure(form: Format, level: int = logging.INFO) -> None:
     )
 
 
+def said(error: BaseException) -> str:
+    """What an error says; what it is, where it says nothing, as TimeoutError does."""
+    return str(error) or repr(error)
+
+
 def get(name: str) -> Any:
     """A logger whose lines carry the name of the part that wrote them."""
     return structlog.get_logger(part=name)

@@ -194,6 +194,29 @@ PROJECTION_AGE = Gauge(
 )
 
 
+def begin_owner(game: str) -> None:
+    """What alarms count of the owners of a game's partitions, or of matchmaking's, is there from the start, at 0: to
+    `increase` and `rate` a first event is none where the series begins with it. So it is with the other two.
+    """
+    for of in ("game", "claim"):
+        DAMAGED_RECORDS.labels(game, of)
+    for kind in ("snapshot", "checkpoint", "marker"):
+        UNREADABLE_STATES.labels(kind)
+    RULES_FAILURES.labels(game)
+    STAND_DOWNS.labels(game)
+
+
+def begin_models(game: str) -> None:
+    """What alarms count of those who write or read a game's models."""
+    UNREADABLE_MODELS.labels(game)
+
+
+def begin_method(method: str) -> None:
+    """What alarms count of a method's failures."""
+    for reason in ("LOG_UNAVAILABLE", "OUTCOME_UNKNOWN", "READ_MODELS_UNAVAILABLE", "VIEW_BEHIND"):
+        REQUESTS.labels(method, reason)
+
+
 def serve(port: int, address: str = "127.0.0.1") -> None:
     """Answer Prometheus on this port. Raises OSError where the port is taken."""
     start_http_server(port, addr=address, registry=REGISTRY)
