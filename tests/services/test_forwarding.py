@@ -156,6 +156,27 @@ async def test_a_partition_that_failed_is_not_taken_for_served(tmp_path: Path, m
         assert (await failure(game.clients[0].legal(game.game_id, timeout=5.0)))[0] == "NOT_OWNER"
 
 
+async def test_an_owner_that_has_not_heard_of_its_claim_yet_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others may read a claim before whoever made it."""
+    async with hall(tmp_path) as older, table(older) as game, hall(tmp_path) as newer:
+        await until_stood_down(older)
+        host = newer.hosts["tiny"]
+        partition, asked = host.partition, 0
+
+        def not_yet(game_id: str) -> Partition:
+            nonlocal asked
+            asked += 1
+            if asked <= 3:
+                raise forwarding.Elsewhere("tiny/0", None)
+            return partition(game_id)
+
+        monkeypatch.setattr(host, "partition", not_yet)
+        assert await game.clients[0].submit(game.game_id, "1.0", t.Bid(0)) == 2
+        assert asked == 4
+
+
 async def test_a_request_waits_for_the_new_owner(tmp_path: Path) -> None:
     async with hall(tmp_path) as running, table(running) as game:
         claimed(tmp_path, GONE)

@@ -287,7 +287,7 @@ async def test_a_quarantine_is_told_and_lifted(tmp_path: Path, how: str, capsys:
     broken_id, whole_id, shown = await quarantined_game(tmp_path, how)
     async with hall(tmp_path) as running, table(running) as broken, table(running) as whole, operator(running) as olga:
         broken.game_id, whole.game_id = broken_id, whole_id
-        assert "game quarantined" in capsys.readouterr().out
+        assert "game quarantined" in "".join(capsys.readouterr())
         assert gauge("guildhall_quarantined_games") == 1
         status = await olga.status(broken_id)
         assert status.state == o.GameState.QUARANTINED and status.why and status.waiting_for == ()

@@ -27,6 +27,7 @@ MAX_WAITING = 1_000
 """Requests that wait at once until somebody owns their place."""
 
 _AGAIN_SECONDS = 0.02
+_DENIED_AGAIN_SECONDS = 0.1
 
 _OPTIONS: list[tuple[str, Any]] = [
     ("grpc.max_receive_message_length", 16 * 1024 * 1024),
@@ -262,17 +263,20 @@ class Forwarder:
             await self._wait(route)
 
     async def _wait(self, route: "_Route") -> None:
-        """Returns when there is news. Raises Failure why the last owner failed, HALL_BUSY if none was asked yet."""
+        """Returns when there is news, or the owner can be asked again. Raises Failure why the last owner failed,
+        HALL_BUSY if none was asked yet.
+        """
         if self._waiting >= MAX_WAITING:
             if route.tried >= 0:
                 raise route.why
             raise Failure("HALL_BUSY", "Too many requests wait for somebody to serve their game; nothing was done.")
         self._waiting += 1
         try:
-            async with asyncio.timeout(route.until - time.monotonic()):
+            async with asyncio.timeout(route.pause()):
                 await self._directory.news()
         except TimeoutError:
-            raise route.why from None
+            if not route.may_ask_again():
+                raise route.why from None
         finally:
             self._waiting -= 1
 
@@ -343,6 +347,21 @@ class _Route:
         self.tried = -1
         self.until = time.monotonic() + min(patience(context), LONGEST_WAIT_FOR_OWNER)
         self.why: Failure = elsewhere
+
+    def pause(self) -> float:
+        """Seconds to wait for news. An owner that said that it is none may not have heard yet that it is."""
+        left = self.until - time.monotonic()
+        return min(left, _DENIED_AGAIN_SECONDS) if self._denied() else left
+
+    def may_ask_again(self) -> bool:
+        """Whether the same owner is asked once more."""
+        again = self._denied() and time.monotonic() < self.until
+        if again:
+            self.tried = -1
+        return again
+
+    def _denied(self) -> bool:
+        return self.tried >= 0 and self.why.reason == "NOT_OWNER"
 
     def failed(self, why: Failure) -> None:
         """Raises what is an answer; the rest says that somebody else is to be asked."""
