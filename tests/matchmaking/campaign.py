@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 
 from guildhall.kernel.v1.structs import EndReason, GameCreated, GameEnded, Resigned, decode_Record
+from guildhall.log.errors import LogUnavailable
 from guildhall.log.fold import ClaimSeen, Effective, FoldState, Void, fold
 from guildhall.log.port import Log, partition_of
 from guildhall.matchmaking.v1 import structs as wire
@@ -448,7 +449,19 @@ async def read_pool(log: Log) -> PoolLog:
 
 
 async def owner_of(log: Log) -> str:
-    """The address of whoever made the newest claim of the pool's partition; "" where nobody has."""
+    """The address of whoever made the newest claim of the pool's partition; "" where nobody has.
+
+    Tried again while the file is locked: a process may be paused that has just locked it.
+    """
+    async with asyncio.timeout(60.0):
+        while True:
+            try:
+                return await _owner_of(log)
+            except LogUnavailable:
+                await asyncio.sleep(0.2)
+
+
+async def _owner_of(log: Log) -> str:
     topic = await log.events("guildhall.matchmaking.events")
     number = partition_of(GAME, topic.partitions)
     state, owner = FoldState(), ""

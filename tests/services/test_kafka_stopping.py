@@ -70,4 +70,6 @@ async def test_at_any_moment_of_a_start(broker: Broker, tmp_path: Path, weather:
             broker.send(signal.SIGCONT)
         # Before anything listens for the signal, it ends a process by itself.
         assert code in (0, -signal.SIGTERM), said
-        assert "not ended in time" not in said and "Traceback" not in said, said
+        assert "Traceback" not in said, said
+        # While the broker sleeps nothing can be stored or left: what ends a process that serves may be its last bound.
+        assert weather.startswith("paused") or "not ended in time" not in said, said
