@@ -18,7 +18,8 @@ from tests.kernel.tiny.game import RULES
 from tests.services.hall import config
 
 
-def rules(data: Path, bootstrap: str) -> Hall:
+def rules(data: Path, bootstrap: str, store_seconds: float = 5.0) -> Hall:
+    """However busy the machine is, what the tests look for afterwards is stored in so many seconds."""
     return Hall(
         config(
             data,
@@ -27,8 +28,7 @@ def rules(data: Path, bootstrap: str) -> Hall:
             beside=None,
             one_of_several=True,
             drain_seconds=5.0,
-            # However busy the machine is, what the tests look for afterwards is there.
-            store_seconds=5.0,
+            store_seconds=store_seconds,
         )
     )
 

@@ -16,11 +16,16 @@ STARTED = "up"
 
 PROGRAM = f"""
 import sys
+from pathlib import Path
+from guildhall.host.hall import HallConfig
+from guildhall.host.process import run_process
 from guildhall.telemetry import logs
 from tests.services import serve_tiny_kafka
 logs.configure("console")
 print({STARTED!r}, flush=True)
-serve_tiny_kafka.main(sys.argv[1], sys.argv[2], "rules")
+# As long as a process stores that others wait for, and not as tests do.
+hall = serve_tiny_kafka.rules(Path(sys.argv[1]), sys.argv[2], store_seconds=HallConfig.store_seconds)
+run_process(hall, serve_tiny_kafka.started)
 """
 
 LONGEST_SECONDS = 20.0
@@ -70,6 +75,4 @@ async def test_at_any_moment_of_a_start(broker: Broker, tmp_path: Path, weather:
             broker.send(signal.SIGCONT)
         # Before anything listens for the signal, it ends a process by itself.
         assert code in (0, -signal.SIGTERM), said
-        assert "Traceback" not in said, said
-        # While the broker sleeps nothing can be stored or left: what ends a process that serves may be its last bound.
-        assert weather.startswith("paused") or "not ended in time" not in said, said
+        assert "not ended in time" not in said and "Traceback" not in said, said
