@@ -21,7 +21,7 @@ from guildhall.log.port import Appended, Doubt, Entry, TooLarge
 from guildhall.log.topics import MATCHMAKING
 from guildhall.log.writer import Outcome, Writer
 from guildhall.matchmaking.v1.structs import decode_event
-from guildhall.rpc.errors import Failure
+from guildhall.rpc.errors import Failure, internal
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.telemetry import logs, metrics
 from services.matchmaking import measures, mending
@@ -489,7 +489,7 @@ class HostedPool:
             watcher.hear()
         except Exception as error:
             _log.error("watcher failed", game=self.game, exc_info=error)
-            watcher.end(Failure("INTERNAL", "Something went wrong in the hall; it has been reported."))
+            watcher.end(internal())
 
     def _roll_back(self) -> None:
         """Be again as before the entry in flight."""

@@ -20,7 +20,7 @@ from guildhall.readmodel.connection import cancelled
 from guildhall.readmodel.doubts import doubt
 from guildhall.readmodel.keys import Keys
 from guildhall.readmodel.records import State
-from guildhall.rpc.errors import Failure
+from guildhall.rpc.errors import Failure, internal
 from guildhall.shared import shared
 from guildhall.telemetry import logs
 from services.views.from_log import from_log
@@ -118,7 +118,7 @@ class LiveGame:
             except Exception as error:
                 self.watchers.discard(watcher)
                 _log.error("watcher failed", game_id=self.game_id, exc_info=error)
-                watcher.end(Failure("INTERNAL", "Something went wrong in the hall; it has been reported."))
+                watcher.end(internal())
 
     def fail(self, failure: Failure) -> None:
         """Show it no more, to nobody."""

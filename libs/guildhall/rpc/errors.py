@@ -137,6 +137,11 @@ class Failure(Exception):
         return Failure(self.reason, self.message, {**metadata, **self.metadata}, self.field)
 
 
+def internal() -> Failure:
+    """Our own code has failed, which is in the log."""
+    return Failure("INTERNAL", "Something went wrong in the hall; it has been reported.")
+
+
 def status(failure: Failure) -> status_pb2.Status:
     """The failure as `google.rpc.Status`: ErrorInfo, and BadRequest where a field is at fault."""
     details = [error_details_pb2.ErrorInfo(reason=failure.reason, domain=DOMAIN, metadata=failure.metadata)]

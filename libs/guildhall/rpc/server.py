@@ -16,7 +16,7 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
 from guildhall.rpc import deadlines
-from guildhall.rpc.errors import Failure, abort
+from guildhall.rpc.errors import Failure, abort, internal
 from guildhall.rpc.forwarding import Elsewhere, Forwarder, Requests, is_forwarded
 from guildhall.rpc.identity import Authenticator, Caller
 from guildhall.rpc.limits import Meter
@@ -246,7 +246,7 @@ def _stream(
 def _failure(name: str, error: Exception) -> Failure:
     if not isinstance(error, Failure):
         _log.error("request failed", method=name, exc_info=error)
-        error = Failure("INTERNAL", "Something went wrong in the hall; it has been reported.")
+        error = internal()
     metrics.REQUESTS.labels(name, error.reason).inc()
     return error
 
