@@ -49,12 +49,28 @@ class Session:
         self._taken = asyncio.Event()
         self._state: State | None = None
         """The newest that is not told yet."""
+        self._alone = False
+        """Whether it is time to tell it without an answer."""
+        self._telling: asyncio.Handle | None = None
+        """Until then."""
+        self._told_at = -TOGETHER_SECONDS
         self._wake = asyncio.Event()
         self._unsubscribe: Callable[[], None] = lambda: None
 
     def hear(self) -> None:
         """Something of the subject may have changed; the pool is settled."""
         self._state = states.state_of(self._hosted.pool, self._caller.subject)
+        if self._telling is None:
+            self._tell_in_time()
+
+    def _tell_in_time(self) -> None:
+        loop = asyncio.get_running_loop()
+        pause = self._told_at + TOGETHER_SECONDS - loop.time()
+        # The answer to the write that made it is there before what is called soon has woken anybody.
+        self._telling = loop.call_later(pause, self._tell_alone) if pause > 0 else loop.call_soon(self._tell_alone)
+
+    def _tell_alone(self) -> None:
+        self._alone = True
         self._wake.set()
 
     def end(self, why: Failure) -> None:
@@ -69,24 +85,21 @@ class Session:
         Raises Failure: what the conversation and `carried_out` raise, TOKEN_EXPIRED, and one that ends streams.
         """
         reading: asyncio.Task[None] | None = None
-        loop = asyncio.get_running_loop()
         told: State | None = None
-        alone_after = 0.0
         try:
             await self._hosted.read(self._begin)
+            self._tell_alone()
             reading = asyncio.create_task(self._read(writes, carried_out))
             reading.add_done_callback(lambda _: self._wake.set())
             while True:
-                # The answer to a write is there one turn of the loop after the state that it made.
-                await asyncio.sleep(0)
+                await self._wake.wait()
                 self._wake.clear()
+                over = reading.done()
                 answers = [self._answers.popleft() for _ in range(len(self._answers))]
                 self._taken.set()
-                state = None
-                if answers or reading.done() or loop.time() >= alone_after:
-                    state, self._state = self._state, None
-                    if state == told:
-                        state = None
+                state = self._take_state() if answers or over or self._alone else None
+                if state == told:
+                    state = None
                 if not answers:
                     self._caller.check_expiry()
                 for answer in answers[:-1]:
@@ -94,17 +107,26 @@ class Session:
                 if answers or state is not None:
                     told = state or told
                     yield _encoded(answers[-1] if answers else None, state)
-                    alone_after = loop.time() + TOGETHER_SECONDS
-                    continue  # there may be more by now
-                if reading.done():
+                    self._told_at = asyncio.get_running_loop().time()
+                    if (newer := self._take_state()) is not None:
+                        self._state = newer
+                        self._tell_in_time()
+                if over:
                     reading.result()
                     return
-                await self._woken(alone_after if self._state is not None else None)
         finally:
             self._unsubscribe()
+            self._take_state()
             if reading is not None:
                 reading.cancel()
                 await asyncio.gather(reading, return_exceptions=True)
+
+    def _take_state(self) -> State | None:
+        """The newest state, if it is not told yet."""
+        if self._telling is not None:
+            self._telling.cancel()
+        state, self._state, self._telling, self._alone = self._state, None, None, False
+        return state
 
     def _begin(self, pool: Pool) -> None:
         # Whoever was asked may have left meanwhile, and nobody would end a stream that begins after that.
@@ -124,17 +146,6 @@ class Session:
                 await self._taken.wait()
             if answer.refused is not None and answer.refused.reason == "RATE_LIMITED":
                 await asyncio.sleep(min(float(answer.refused.metadata["retry_after_seconds"]), LONGEST_PAUSE_SECONDS))
-
-    async def _woken(self, until: float | None) -> None:
-        """Returns when there is something to tell, at the latest at that time of the loop's."""
-        if until is None:
-            await self._wake.wait()
-            return
-        try:
-            async with asyncio.timeout_at(until):
-                await self._wake.wait()
-        except TimeoutError:
-            return
 
 
 def _encoded(answer: Answer | None, state: State | None) -> bytes:
