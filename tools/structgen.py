@@ -42,8 +42,12 @@ KINDS = {
 NUMBERS = ("uint32", "uint64", "int32", "int64", "bool", "enum")  # varints on the wire
 PYTHON_TYPES = {"bool": "bool", "string": "str", "bytes": "bytes", "string_pairs": "tuple[str, str]"}  # the rest: int
 DEFAULTS = {"bool": "False", "string": '""', "bytes": 'b""'}  # the rest: 0
-TOLD_AGAIN = {"guildhall.matchmaking.v1.GameTerms": 256, "guildhall.matchmaking.v1.EndedTicket": 16_384}
-"""Small messages that many others tell again as they were: so many of each are kept as they are encoded."""
+TOLD_AGAIN = {
+    "guildhall.matchmaking.v1.GameTerms": 256,
+    "guildhall.matchmaking.v1.Ticket": 4_096,
+    "guildhall.matchmaking.v1.EndedTicket": 16_384,
+}
+"""Messages that others tell again and again as they were: so many of each are kept as they are encoded."""
 RESERVED = ("int", "bool", "str", "bytes", "tuple")  # as a field's name it would hide the type from the fields after it
 
 # guildhall.kernel.v1.Audience

@@ -259,7 +259,7 @@ class MatchmakingService:
             self._meter(hosted.house).take(caller.subject)
             if not {asked.game, write.game} <= {"", game}:
                 raise Failure("GAME_ID_CHANGED", "A session is one game's.", field="game")
-            write = replace(write, game=game)
+            write = write if write.game else replace(write, game=game)
             await self._accept(method, write, hosted, caller)
         except Failure as failure:
             metrics.REQUESTS.labels(_SESSION, failure.reason).inc()
@@ -300,17 +300,16 @@ class MatchmakingService:
             check_command_id("", asked.command_id)
         except Refusal as refusal:
             raise refused(refusal) from None
-        canonical = getattr(wire, f"encode_{method}Request")(replace(asked, validate_only=False))
+        once = replace(asked, validate_only=False) if asked.validate_only else asked
+        canonical = getattr(wire, f"encode_{method}Request")(once)
         command = Asked(caller.subject, asked.command_id, payload_hash(method, canonical), asked, asked.validate_only)
         guess = bool(getattr(asked, "code", ""))
         if guess:
             self._guesses.begin(caller.subject)
         right = False
+        too_long = asyncio.get_running_loop().call_later(LONGEST_WAIT, lambda: command.refused(outcome_unknown()))
         try:
-            async with asyncio.timeout(LONGEST_WAIT):
-                await hosted.act(command)
-        except TimeoutError:
-            raise outcome_unknown() from None
+            await hosted.act(command)
         except Failure as failure:
             metrics.COMMANDS.labels(MATCHMAKING, failure.reason).inc()
             if failure.reason == "CODE_NOT_FOUND":
@@ -322,6 +321,7 @@ class MatchmakingService:
             right = True
             _ACCEPTED.inc()
         finally:
+            too_long.cancel()
             if guess and right:
                 self._guesses.was_right(caller.subject)
 

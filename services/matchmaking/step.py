@@ -2,10 +2,10 @@
 
 import hashlib
 import hmac
-from base64 import b32encode
 from functools import lru_cache
 from typing import Any
 
+from guildhall.kernel import ids
 from guildhall.matchmaking.v1.structs import GameTerms, TermsNamed, encode_GameTerms
 from services.matchmaking.evolve import evolve
 from services.matchmaking.pool import Pool
@@ -36,11 +36,11 @@ class Step:
 
     def code(self) -> str:
         """A code that invites: 80 bits, 16 letters and digits."""
-        return b32encode(self.fresh()[:10]).decode().lower()
+        return ids.base32(self.fresh()[:10])
 
     def offer_id(self) -> str:
         """An id as games have: 26 letters and digits."""
-        return _short(self.fresh())
+        return ids.base32(self.fresh()[:16])
 
     def name_terms(self, terms: GameTerms) -> str:
         """The id of resolved terms, which the log knows from now on."""
@@ -52,8 +52,4 @@ class Step:
 
 @lru_cache(maxsize=1_024)
 def _terms_id(terms: GameTerms) -> str:
-    return _short(hashlib.sha256(encode_GameTerms(terms)).digest())
-
-
-def _short(digest: bytes) -> str:
-    return b32encode(digest[:16]).decode().rstrip("=").lower()
+    return ids.base32(hashlib.sha256(encode_GameTerms(terms)).digest()[:16])

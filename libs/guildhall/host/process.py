@@ -1,6 +1,7 @@
 """A process of the hall from its start until it is told to end."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -52,6 +53,7 @@ async def run(process: P, started: Callable[[P], None]) -> None:
             await _in_time(asyncio.wait([starting]), process)
             return
         await starting
+        _set_garbage_collection()
         started(process)
         draining = asyncio.create_task(process.draining.wait())
         await asyncio.wait({stopping, draining}, return_when=asyncio.FIRST_COMPLETED)
@@ -61,6 +63,17 @@ async def run(process: P, started: Callable[[P], None]) -> None:
         _log.info("stopped")
     finally:
         stopping.cancel()
+
+
+def _set_garbage_collection() -> None:
+    """Let it look at what came after the start only, and seldom: nearly all of it is freed without.
+
+    Measured in a hall of pools with 1,300 open streams: a full collection kept everybody waiting for 190 ms, now for
+    75, and 3 % of the time went there (decision 32).
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 async def _in_time(ending: Awaitable[object], process: Process) -> None:

