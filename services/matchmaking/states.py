@@ -1,12 +1,16 @@
 """What is told: a subject's State, and public tables. Read from a settled pool."""
 
 from bisect import bisect_right
+from operator import attrgetter
 
 from guildhall.kernel.luck import commitment
 from guildhall.matchmaking.v1 import structs as told
 from guildhall.matchmaking.v1.structs import State, WatchTicketResponse
 from services.matchmaking.house import is_bot
 from services.matchmaking.pool import Ended, Game, Offer, Party, Pool, Table, Ticket
+
+_GAMES = attrgetter("started_ms", "game_id")
+_ENDED = attrgetter("number")
 
 
 def state_of(pool: Pool, subject: str) -> State:
@@ -16,20 +20,15 @@ def state_of(pool: Pool, subject: str) -> State:
     table = pool.tables.get(pool.table_of.get(subject, ""))
     offer_id = ticket.offer_id if ticket is not None else table.offer_id if table is not None else ""
     offer = pool.offers.get(offer_id)
-    games = sorted(
-        (pool.games[game_id] for game_id in pool.games_of.get(subject, ())),
-        key=lambda game: (game.started_ms, game.game_id),
-    )
-    ended = sorted(
-        (pool.ended[ticket_id] for ticket_id in pool.ended_of.get(subject, ())), key=lambda each: each.number
-    )
+    games = sorted([pool.games[game_id] for game_id in pool.games_of.get(subject, ())], key=_GAMES)
+    ended = sorted([pool.ended[ticket_id] for ticket_id in pool.ended_of.get(subject, ())], key=_ENDED)
     missed = pool.missed.get(subject)
     return State(
         ticket=None if ticket is None else _ticket(pool, ticket),
         party=None if party is None else _party(party),
         table=None if table is None else _table(pool, table),
         offer=None if offer is None else _offer(pool, offer, subject),
-        games=tuple(_game(pool, game, subject) for game in games),
+        games=tuple([_game(pool, game, subject) for game in games]),
         ended=tuple(map(_ended, ended)),
         pause=None if missed is None else told.Pause(missed.until_ms, missed.times),
     )
