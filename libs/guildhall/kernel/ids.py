@@ -40,6 +40,7 @@ def base32(digest: bytes) -> str:
     return letters[: -(-length // 5)]
 
 
+@lru_cache(maxsize=4096)
 def command_digest(subject: str, command_id: str) -> bytes:
     """16 bytes that stand for an accepted command."""
     return _sha256(_named(subject) + command_id.encode()).digest()[:16]
