@@ -25,7 +25,7 @@ from guildhall.rpc.identity import existing_key, mint
 SERVICE = "/guildhall.matchmaking.v1.MatchmakingService"
 WARM_UP_SECONDS = 4.0
 SUBJECTS_EACH = 4
-"""Players for each ticket per second: a ticket takes a second or two, and there must always be one who is free."""
+"""Players for each ticket per second: a ticket may take a second or two, and there must always be one who is free."""
 CHANNELS = 8
 TICKET_SECONDS = 30.0
 """After which a ticket counts as lost, and its player begins anew."""

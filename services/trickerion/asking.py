@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 from guildhall.kernel.frames import Choice
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.table import Table
-from services.trickerion.content import PACKS, Content
+from services.trickerion.content import Content
 from services.trickerion.hall import Hall
+from services.trickerion.packs import PACKS
 
 HallTable = Table[Hall]
 """The table that rules of this game act through."""

@@ -24,7 +24,7 @@ from guildhall.trickerion.v1.structs import (
 )
 from services.trickerion import commands, hooks, money
 from services.trickerion.asking import Ask, HallTable
-from services.trickerion.content import ANY_CATEGORY, PACKS, Action, Content
+from services.trickerion.content import ANY_CATEGORY, Action, Content
 from services.trickerion.hall import (
     ABSENT,
     APPRENTICES,
@@ -34,6 +34,7 @@ from services.trickerion.hall import (
     apprentices,
     has,
 )
+from services.trickerion.packs import PACKS
 
 COMMANDS = (LearnTrick, Hire, TakeCoins, RerollDie, SetDie)
 NO_DIE = 2

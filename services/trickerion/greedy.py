@@ -16,7 +16,8 @@ from guildhall.trickerion.v1 import structs as tr
 from guildhall.trickerion.v1.structs import Character, Location, Member, Player, Resource, Slot, View
 from services.trickerion import links
 from services.trickerion.appraisal import in_stock, missing, price_of, tops, worth
-from services.trickerion.content import ANY_CATEGORY, FIRST_SPECIAL, Action, Content, parse
+from services.trickerion.content import ANY_CATEGORY, FIRST_SPECIAL, Action, Content
+from services.trickerion.packs import parse
 
 MOST_TRICKS: Final = 3
 """Tricks for which there is a use in one game, without the Engineer's."""

@@ -17,13 +17,13 @@ from services.trickerion import (
     theater,
     turn,
 )
-from services.trickerion.content import PACK_HASH, PACKS
 from services.trickerion.dark_alley.evolve import EVOLVE as DARK_ALLEY_EVOLVE
 from services.trickerion.dark_alley.frames import FRAMES as DARK_ALLEY_FRAMES
 from services.trickerion.dark_alley.hooks import DarkAlleyHooks
 from services.trickerion.evolve import EVOLVE
 from services.trickerion.hall import Hall, new_hall
 from services.trickerion.options import OPTIONS, check_setup
+from services.trickerion.packs import PACK_HASH, PACKS
 from services.trickerion.rulings import RULINGS
 from services.trickerion.scoring import ranks
 from services.trickerion.view import view

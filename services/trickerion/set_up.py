@@ -32,8 +32,9 @@ from guildhall.trickerion.v1.structs import (
 from services.trickerion import commands, hooks, money
 from services.trickerion.asking import Ask, HallTable, content_of
 from services.trickerion.components import meets
-from services.trickerion.content import PACKS, Content
+from services.trickerion.content import Content
 from services.trickerion.hall import ABSENT, ENGINEERS_SLOT, Hall, initiative_slot
+from services.trickerion.packs import PACKS
 from services.trickerion.turn import Turn
 from services.trickerion.workshop import markers_for, prepare
 

@@ -14,9 +14,10 @@ from rich.text import Text
 
 from guildhall.trickerion.v1 import structs as tr
 from services.trickerion import drawing
-from services.trickerion.content import Content, parse
+from services.trickerion.content import Content
 from services.trickerion.drawing import Name, Person, people
 from services.trickerion.menus import Entry, Menu, Menus
+from services.trickerion.packs import parse
 from services.trickerion.sentences import Teller
 from services.trickerion.words import (
     ABILITIES,

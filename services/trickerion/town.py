@@ -6,7 +6,7 @@ from functools import cache
 from guildhall.trickerion.v1.structs import Character, Location
 from services.trickerion import hooks
 from services.trickerion.asking import content_of
-from services.trickerion.content import PACKS, Content
+from services.trickerion.content import Content
 from services.trickerion.hall import (
     Hall,
     is_performance_slot,
@@ -15,6 +15,7 @@ from services.trickerion.hall import (
     theater_day,
     weekday_of,
 )
+from services.trickerion.packs import PACKS
 
 WEEKDAYS = (1, 2, 3, 4)
 _THEATER, _WORKSHOP, _MAGICIAN = int(Location.THEATER), int(Location.WORKSHOP), int(Character.MAGICIAN)

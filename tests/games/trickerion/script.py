@@ -41,7 +41,7 @@ from guildhall.trickerion.v1.structs import (
 )
 from services.trickerion.asking import HallTable
 from services.trickerion.assign import Assignment as AssignmentPhase
-from services.trickerion.content import PACK_HASH, PACKS, Content
+from services.trickerion.content import Content
 from services.trickerion.dark_alley.hall import whom
 from services.trickerion.end_turn import EndTurn
 from services.trickerion.hall import (
@@ -59,6 +59,7 @@ from services.trickerion.hall import (
     seat_of,
     trick_of,
 )
+from services.trickerion.packs import PACK_HASH, PACKS
 from services.trickerion.performance import Performance
 from services.trickerion.place import PlaceCharacters
 from services.trickerion.rules import RULES

@@ -12,9 +12,10 @@ from guildhall.kernel.decide import Creation
 from guildhall.kernel.game import Game
 from guildhall.kernel.v1.structs import OpenDecision, Undo
 from guildhall.trickerion.v1 import structs as wire
-from services.trickerion.content import FIRST_SPECIAL, PACK_HASH, PACKS
+from services.trickerion.content import FIRST_SPECIAL
 from services.trickerion.greedy import Greedy
 from services.trickerion.hall import NOTHING, Hall, is_performance_slot, is_pile, location_of, seat_of
+from services.trickerion.packs import PACK_HASH, PACKS
 from services.trickerion.rules import RULES
 from tests.suites.subject import Subject
 

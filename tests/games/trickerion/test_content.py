@@ -23,9 +23,10 @@ from guildhall.trickerion.v1.structs import (
     Weekday,
 )
 from services.trickerion import content as content_module
-from services.trickerion.content import FIRST, PACK_HASH, PACKS, REVISED_2019, Action, Yield, parse
+from services.trickerion.content import FIRST, REVISED_2019, Action, Yield
 from services.trickerion.dark_alley import acting
 from services.trickerion.links import Circle
+from services.trickerion.packs import PACK_HASH, PACKS, parse
 
 DATA = (Path(content_module.__file__).parent / "pack.yaml").read_bytes()
 CONTENT = PACKS[PACK_HASH]
