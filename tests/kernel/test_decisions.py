@@ -1,5 +1,6 @@
 """Decisions: ids, refusals, defaults, forced choices, frames that ask nobody."""
 
+import base64
 from typing import Any, ClassVar
 
 import pytest
@@ -8,7 +9,7 @@ from guildhall.kernel.cards import front, knows, new_card, told
 from guildhall.kernel.decide import MAX_FRAMES, check_command_id, resign
 from guildhall.kernel.frames import Choice
 from guildhall.kernel.game import MAX_COMMAND_ID, MAX_LISTED, NOTHING, UNDO, Listing
-from guildhall.kernel.ids import game_id, payload_hash
+from guildhall.kernel.ids import base32, game_id, payload_hash
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.table import Overrun
 from tests.kernel.stage import Ask, Play, points, score, staged
@@ -82,6 +83,12 @@ def test_a_game_id_depends_on_subject_and_command_id_and_on_where_they_part() ->
     ids = {game_id("ab", "c"), game_id("a", "bc"), game_id("abc", ""), game_id("ab", "d")}
     assert len(ids) == 4 and {len(each) for each in ids} == {26}
     assert game_id("ab", "c") in ids
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 10, 16, 32])
+def test_ids_are_written_in_base32(size: int) -> None:
+    digest = bytes(range(255 - size, 255))
+    assert base32(digest) == base64.b32encode(digest).decode().rstrip("=").lower()
 
 
 def test_what_is_not_listed_is_refused_by_the_frame_and_changes_nothing() -> None:

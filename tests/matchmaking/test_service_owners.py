@@ -12,6 +12,7 @@ import structlog
 from guildhall.cli.pool_log import MatchmakingBook
 from guildhall.host import clock
 from guildhall.host.failures import shutting_down
+from guildhall.kernel import ids
 from guildhall.kernel.v1.structs import CommandRef, Record, decode_Record
 from guildhall.log.errors import LogError, LogUnavailable
 from guildhall.log.memory import Faults, MemoryBroker
@@ -26,6 +27,7 @@ from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
 from guildhall.telemetry import logs, metrics
 from services.matchmaking import hosted_pool, stored
+from services.matchmaking import service as service_module
 from services.matchmaking.accepted import EXPIRED_MS, LONGEST_STEP_MS, REMEMBERED_MS, Accepted, payload_hash
 from services.matchmaking.guesses import BURST
 from services.matchmaking.hosted_pool import HostedPool
@@ -466,6 +468,49 @@ async def test_a_guess_without_an_answer_is_not_taken_for_a_right_one() -> None:
         assert asked.cancelled()
     with pytest.raises(Failure, match="RATE_LIMITED"):
         await guess(BURST)
+    await partition.finish(1.0)
+
+
+class Slow(Faults):
+    """While `quick` is not set, entries are on their way."""
+
+    def __init__(self) -> None:
+        self.quick = asyncio.Event()
+        self.quick.set()
+
+    async def append(
+        self,
+        topic: str,
+        partition: int,
+        records: Sequence[ProducerRecord],
+        write: Callable[[ProducerRecord], AppendOutcome],
+    ) -> Sequence[AppendOutcome]:
+        await self.quick.wait()
+        return [write(record) for record in records]
+
+
+async def test_a_write_without_an_outcome_in_time_is_told_so_and_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "LONGEST_WAIT", 0.2)
+    faults = Slow()
+    partition = await owner(MemoryBroker(), "first", faults)
+    hosted = partition.pools[GAME]
+    service: Any = MatchmakingService(Here(hosted), b"page key")
+
+    async def create(subject: str, command_id: str) -> str:
+        request = wire.encode_CreateTicketRequest(wire.CreateTicketRequest(command_id, GAME, seats=(4,)))
+        answer = await service.create_ticket(request, Caller(subject, frozenset({"play"}), time.time() + 600.0), None)
+        return wire.decode_CreateTicketResponse(answer).ticket_id
+
+    faults.quick.clear()
+    outcomes = await asyncio.gather(create("alice", "in flight"), create("bob", "too"), return_exceptions=True)
+    # Nobody has judged this one, and nobody will: whoever asked has been told.
+    outcomes.append(*await asyncio.gather(create("carol", "behind"), return_exceptions=True))
+    assert [isinstance(outcome, Failure) and outcome.reason for outcome in outcomes] == ["OUTCOME_UNKNOWN"] * 3
+    faults.quick.set()
+    for subject, command_id in (("alice", "in flight"), ("bob", "too"), ("carol", "behind")):
+        made = await create(subject, command_id)
+        assert hosted.pool.ticket_of[subject] == made == ids.game_id(subject, command_id)
+    assert hosted.seq == 2  # of alice and bob; of carol
     await partition.finish(1.0)
 
 
