@@ -47,7 +47,9 @@ TOLD_AGAIN = {
     "guildhall.matchmaking.v1.Ticket": 4_096,
     "guildhall.matchmaking.v1.EndedTicket": 16_384,
 }
-"""Messages that others tell again and again as they were: so many of each are kept as they are encoded."""
+"""Messages that others tell again and again as they were: so many of each are kept as they are encoded, but of what a
+request says, which can be made up without end, none.
+"""
 RESERVED = ("int", "bool", "str", "bytes", "tuple")  # as a field's name it would hide the type from the fields after it
 
 # guildhall.kernel.v1.Audience
@@ -328,6 +330,9 @@ class Module:
         self.constants: dict[str, str] = {}  # name -> expression
         self.enums = [enum for enum in contract.enums.values() if enum.package == package]
         self.messages = self._in_order()
+        self._kept = {name: most for name, most in TOLD_AGAIN.items() if name.rpartition(".")[0] == package}
+        for name in self._kept.keys() - {message.full_name for message in self.messages}:
+            raise ContractError(f"{name}: told again and again, but there is no such message")
         names = Counter([*(enum.name for enum in self.enums), *(message.name for message in self.messages)])
         for name, count in names.items():
             if count > 1:
@@ -367,7 +372,7 @@ class Module:
             "",
             "from collections.abc import Callable as _Callable",
             "from enum import IntEnum as _IntEnum",
-            "from functools import lru_cache as _lru_cache",
+            *(["from functools import lru_cache as _lru_cache"] if self._kept else []),
             "from typing import Any as _Any, Final as _Final, TypeAlias as _TypeAlias",
             "",
             "from msgspec import Struct as _Struct",
@@ -469,22 +474,27 @@ class Module:
                 f'        raise _wire.WireError("more than one member of {oneof} is set")',
             ]
         for each in message.fields:
-            more, part = self._encode_field(each, self.contract.presence(message, each))
+            presence = self.contract.presence(message, each)
+            more, part = self._encode_field(each, presence, asked=message.name.endswith("Request"))
             lines += [f"    {line}" for line in more]
             parts.append(part)
+        kept = self._kept.get(message.full_name)
         if not parts:
             return [f"def encode_{message.name}(m: {message.name}) -> bytes:", '    return b""']
         # Measured: up to about four parts, + is quicker than join.
         result = " + ".join(parts) if len(parts) <= 4 else f'b"".join(({", ".join(parts)}))'
-        kept = TOLD_AGAIN.get(message.full_name)
         return [
-            *([] if kept is None else [f"@_lru_cache(maxsize={kept})"]),
             f"def encode_{message.name}(m: {message.name}) -> bytes:",
             *lines,
             f"    return {result}",
+            *(
+                []
+                if kept is None
+                else ["", "", f"_kept_{message.name} = _lru_cache(maxsize={kept})(encode_{message.name})"]
+            ),
         ]
 
-    def _encode_field(self, each: Field, presence: str) -> tuple[list[str], str]:
+    def _encode_field(self, each: Field, presence: str, *, asked: bool) -> tuple[list[str], str]:
         """Statements that prepare the field's bytes, and the expression for them."""
         value, local = f"m.{each.name}", f"f{each.number}"
         if each.kind == "string_pairs":
@@ -497,7 +507,9 @@ class Module:
             if each.kind == "uint32":
                 packed = f"packed_uint32({value})"
             return _if_present(local, value, f"_wire.{packed}", length), local
-        encode = {"string": "{}.encode()", "bytes": "{}"}.get(each.kind) or self.ref(self.message_of(each), "encode_{}")
+        kept = not asked and each.kind == "message" and each.type_name in self._kept
+        codec = "_kept_{}" if kept else "encode_{}"
+        encode = {"string": "{}.encode()", "bytes": "{}"}.get(each.kind) or self.ref(self.message_of(each), codec)
         encode = encode if "{}" in encode else encode + "({})"
         if each.repeated:
             # Measured: a loop is quicker than a comprehension, which is a call of its own.

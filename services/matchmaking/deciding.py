@@ -64,7 +64,10 @@ def tick(pool: Pool, now_ms: int, luck: bytes, heard_ms: int = 0) -> list[Any]:
         else:
             _EXPIRE[timer.kind](step, timer.key)
         size += sum(len(encode_event(event)) for event in step.events[before:])
-    matching.match(step)
+    timer = pool.next_timer()
+    if timer is None or timer.at_ms > step.now_ms:
+        # Else there may still be tickets that are over.
+        matching.match(step)
     return step.events
 
 

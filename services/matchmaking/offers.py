@@ -95,7 +95,10 @@ def draw_seats(subjects: Sequence[str], seed: bytes) -> tuple[str, ...]:
 
 def decline(step: Step, subject: str, request: DeclineOfferRequest) -> None:
     """Refuse to play: one's ticket ends, or one leaves the table."""
-    at_fault(step, _own(step, subject, request.offer_id), [subject])
+    offer = _own(step, subject, request.offer_id)
+    at_fault(step, offer, [subject])
+    if not offer.table_id:
+        pauses.missed(step, subject)
 
 
 def expire(step: Step, offer_id: str) -> None:

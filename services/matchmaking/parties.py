@@ -41,13 +41,13 @@ def join(step: Step, subject: str, request: JoinPartyRequest) -> None:
     most = max(step.house.rules.seats)
     if len(party.members) >= most:
         raise Refusal("PARTY_FULL", f"A party has at most {most} members.")
-    _cancel_ticket(step, party)
+    _cancel_ticket(step, party, subject)
     step.emit(PartyJoined(party_id, subject))
 
 
 def leave(step: Step, subject: str, request: LeavePartyRequest) -> None:
     """Leave one's party."""
-    _part(step, party_of(step.pool, subject), subject)
+    _part(step, party_of(step.pool, subject), subject, subject)
 
 
 def kick(step: Step, subject: str, request: KickFromPartyRequest) -> None:
@@ -57,22 +57,23 @@ def kick(step: Step, subject: str, request: KickFromPartyRequest) -> None:
         raise Refusal("NOT_PARTY_LEADER", "Only the leader sends members away.")
     if request.subject == subject or request.subject not in party.members:
         raise Refusal("NOT_IN_PARTY", "That is no other member of your party.", details={"subject": request.subject})
-    _part(step, party, request.subject)
+    _part(step, party, request.subject, subject)
     step.emit(PartyCodeChanged(party.party_id, step.code()))
 
 
 def expire(step: Step, party_id: str) -> None:
     """Nothing was done with a party for long."""
     for member in reversed(step.pool.parties[party_id].members):
-        _part(step, step.pool.parties[party_id], member)
+        _part(step, step.pool.parties[party_id], member, "")
 
 
-def _part(step: Step, party: Party, member: str) -> None:
-    _cancel_ticket(step, party)
+def _part(step: Step, party: Party, member: str, subject: str) -> None:
+    """`subject`: who did it; "": nobody."""
+    _cancel_ticket(step, party, subject)
     step.emit(PartyLeft(party.party_id, member))
 
 
-def _cancel_ticket(step: Step, party: Party) -> None:
+def _cancel_ticket(step: Step, party: Party, subject: str) -> None:
     """The party's ticket was for others than those who are in it now.
 
     One whose game is being created stays: all of it have agreed to play.
@@ -81,4 +82,4 @@ def _cancel_ticket(step: Step, party: Party) -> None:
     ticket = pool.tickets.get(pool.ticket_of.get(party.members[0], ""))
     if ticket is None or (ticket.offer_id and pool.offers[ticket.offer_id].game_id):
         return
-    tickets.take_back(step, ticket)
+    tickets.take_back(step, ticket, subject)

@@ -1,7 +1,8 @@
-"""Pauses: who lets offers lapse again and again keeps others waiting, and waits before queueing the next time.
+"""Pauses: who has offers come to nothing again and again keeps others waiting, and waits before queueing the next time.
 
-The first lapse is free (`HouseRules.missed_freely`); then there is a pause, each twice as long as the one before, up to
-an hour. Six hours after the last one all is forgotten. Declining costs no pause: it tells the others at once.
+Whoever lets an offer of the queue lapse, declines it, or ends it by taking the ticket back, has missed it. The first is
+free (`HouseRules.missed_freely`); then there is a pause, each twice as long as the one before, up to an hour. Six hours
+after the last one all is forgotten.
 """
 
 from guildhall.kernel.refusal import Refusal
@@ -11,7 +12,7 @@ from services.matchmaking.step import Step
 
 
 def missed(step: Step, subject: str) -> None:
-    """The subject has let an offer of the queue lapse."""
+    """An offer of the queue has come to nothing because of the subject."""
     house, known = step.house, step.pool.missed.get(subject)
     times = 1 if known is None or known.forgotten_ms <= step.now_ms else known.times + 1
     paused = times - house.missed_freely
@@ -26,5 +27,5 @@ def check_not_paused(step: Step, subject: str) -> None:
     if known is None or known.until_ms <= step.now_ms:
         return
     seconds = -(-(known.until_ms - step.now_ms) // SECOND)
-    message = f"{subject} has let {known.times} offers lapse, and may queue again in {seconds} seconds."
+    message = f"{subject} has missed {known.times} offers, and may queue again in {seconds} seconds."
     raise Refusal("OFFERS_MISSED", message, details={"subject": subject, "until_ms": str(known.until_ms)})

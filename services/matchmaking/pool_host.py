@@ -32,6 +32,7 @@ class PoolHost:
         self._me = me
         self._attend = attend
         self._store: Store | None = None
+        self._partition_of: dict[str, int] = {}
         self.holdings: Holdings[PoolPartition] = Holdings(
             MATCHMAKING, me, owners, self._fold, lambda partition: len(partition.pools), on_change
         )
@@ -51,6 +52,7 @@ class PoolHost:
     async def open(self) -> None:
         """Open the topics. Raises `LogUnavailable`, `LogUnreadable`."""
         self._store = await open_store(self._log, MATCHMAKING)
+        self._partition_of = {game: partition_of(game, self.partitions) for game in self.games}
         metrics.begin_owner(MATCHMAKING)
         metrics.begin_models(MATCHMAKING)  # ratings are read here
         for game in self.games:
@@ -85,10 +87,10 @@ class PoolHost:
     def pool(self, game: str) -> HostedPool:
         """The game's pool. Raises Failure INVALID_GAME, and Elsewhere where another instance serves it."""
         self.check(game)
-        return self.holdings.partition(partition_of(game, self.partitions)).pools[game]
+        return self.holdings.partition(self._partition_of[game]).pools[game]
 
     async def _fold(self, number: int, claimed: Claimed) -> PoolPartition:
-        houses = [house for game, house in self.games.items() if partition_of(game, self.partitions) == number]
+        houses = [house for game, house in self.games.items() if self._partition_of[game] == number]
         partition = PoolPartition(houses, self.store, number, self._me, claimed, self._attend)
         await partition.fold()
         return partition

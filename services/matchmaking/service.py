@@ -23,7 +23,7 @@ from guildhall.matchmaking.v1 import structs as wire
 from guildhall.rpc import pages
 from guildhall.rpc.conversation import Conversation
 from guildhall.rpc.deadlines import LONGEST_WAIT, patience
-from guildhall.rpc.errors import Failure
+from guildhall.rpc.errors import Failure, kept
 from guildhall.rpc.forwarding import Elsewhere
 from guildhall.rpc.identity import Caller
 from guildhall.rpc.limits import Limits, Meter
@@ -264,7 +264,7 @@ class MatchmakingService:
         except Failure as failure:
             metrics.REQUESTS.labels(_SESSION, failure.reason).inc()
             # In the middle of a stream nobody else can go on with it.
-            return Answer(command_id, refused=failure.plain() if isinstance(failure, Elsewhere) else failure)
+            return Answer(command_id, refused=kept(failure.plain() if isinstance(failure, Elsewhere) else failure))
         return Answer(command_id, _created(write, caller) if method.startswith("Create") else "")
 
     # --- shared

@@ -60,7 +60,9 @@ class Session:
     def hear(self) -> None:
         """Something of the subject may have changed; the pool is settled."""
         self._state = states.state_of(self._hosted.pool, self._caller.subject)
-        if self._telling is None:
+        if self._telling is None or self._alone:
+            # Also where it was about to be told: an answer may belong to what has come now.
+            self._alone = False
             self._tell_in_time()
 
     def _tell_in_time(self) -> None:
@@ -111,11 +113,15 @@ class Session:
                     if (newer := self._take_state()) is not None:
                         self._state = newer
                         self._tell_in_time()
+                        if over:
+                            self._wake.set()
+                            continue
                 if over:
                     reading.result()
                     return
         finally:
             self._unsubscribe()
+            self._unsubscribe = lambda: None  # it holds this session
             self._take_state()
             if reading is not None:
                 reading.cancel()

@@ -12,7 +12,7 @@ from guildhall.matchmaking.v1.structs import (
 )
 from services.matchmaking import offers
 from services.matchmaking.house import HouseRules
-from services.matchmaking.pauses import check_not_paused
+from services.matchmaking.pauses import check_not_paused, missed
 from services.matchmaking.places import check_free, check_new, check_person
 from services.matchmaking.pool import Pool, Ticket
 from services.matchmaking.step import Step
@@ -73,14 +73,19 @@ def cancel(step: Step, subject: str, request: CancelTicketRequest) -> None:
     ticket = step.pool.tickets.get(request.ticket_id)
     if ticket is None or subject not in ticket.subjects:
         raise Refusal("TICKET_NOT_FOUND", "You have no such ticket (any more).")
-    take_back(step, ticket)
+    take_back(step, ticket, subject)
 
 
-def take_back(step: Step, ticket: Ticket) -> None:
-    """Cancel a ticket, and with it the offer that it has. Raises Refusal GAME_STARTING."""
+def take_back(step: Step, ticket: Ticket, subject: str) -> None:
+    """Cancel a ticket because of what a subject ("": nobody) does, and with it the offer that it has.
+
+    Raises Refusal GAME_STARTING.
+    """
     if ticket.offer_id:
         offer = offers.still_open(step.pool, ticket.offer_id)
         offers.lapse(step, offer, {ticket.ticket_id: TicketOutcome.CANCELLED})
+        if subject:
+            missed(step, subject)
     else:
         step.emit(TicketEnded(ticket.ticket_id, TicketOutcome.CANCELLED))
 

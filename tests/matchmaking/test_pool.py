@@ -1,5 +1,6 @@
 """The pool, story by story: each bad request has one clear outcome, and nobody loses their place."""
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Callable
@@ -653,11 +654,66 @@ def test_a_party_waits_for_its_member_that_has_to_pause(hall: Hall) -> None:
     assert refusal.details["subject"] == "ann"
 
 
-def test_whoever_declines_or_sits_at_a_table_has_no_pause(hall: Hall) -> None:
-    for _ in range(4):
+@pytest.mark.parametrize("how", ["decline", "cancel"])
+def test_whoever_ends_offers_again_and_again_has_to_pause_too(hall: Hall, how: str) -> None:
+    for _ in range(2):
         offered(hall, "ann", "bob")
-        hall.decline("ann")
-        hall.cancel("bob")
+        getattr(hall, how)("ann")
+        hall.cancel("bob")  # it waits again, without an offer
+    refused(hall, "OFFERS_MISSED", lambda: hall.queue("ann", 2))
+    assert "bob" not in hall.pool.missed
+    hall.queue("bob", 2)
+    hall.check_log()
+
+
+def test_whoever_ends_the_offer_of_a_party_has_missed_it_and_nobody_else(hall: Hall) -> None:
+    hall.party("ann", "bob")
+    for subject in ("ann", "cid"):
+        hall.queue(subject, 3)
+    assert groups(hall.wait(SECOND)) == [["ann", "bob", "cid"]]
+    hall.do("bob", asked.LeavePartyRequest(hall.command_id(), GAME))
+    assert hall.pool.missed.keys() == {"bob"} and not hall.pool.offers
+    hall.check_log()
+
+
+def test_what_is_over_is_not_matched_however_much_is_over_at_once(hall: Hall) -> None:
+    count = deciding.MOST_TIMERS + 50
+    for number in range(count):
+        hall.queue(f"player {number}", 2, wait_ms=SECOND)
+    hall.now_ms += 5 * SECOND  # nobody looked at the pool
+    events = hall.tick()
+    assert outcomes(events) == [TicketOutcome.EXPIRED] * count and not groups(events)
+
+
+def test_two_who_only_decline_keep_nobody_apart(hall: Hall) -> None:
+    """They are as near in rating as can be, take turns, and decline as late as they can."""
+    honest, others = ("ann", "bob"), ("eve", "mal")
+    for subject in (*honest, *others):
+        hall.pool.ratings.put(subject, Rating(subject, 25_000_000, 2_000_000))
+    for subject in ("ann", "eve"):
+        hall.queue(subject, 2)
+    hall.wait(5 * SECOND)
+    for subject in ("bob", "mal"):
+        hall.queue(subject, 2)
+    began_ms = hall.now_ms
+    while not hall.pool.starting:
+        for subject in (*honest, *others):
+            if not hall.has_offer(subject):
+                continue
+            if subject in honest and subject in hall.offer(subject).missing:
+                hall.confirm(subject)
+            elif subject in others and hall.offer(subject).deadline_ms <= hall.now_ms + 3 * SECOND:
+                hall.decline(subject)
+        for subject in others:
+            if subject not in hall.pool.ticket_of:
+                with contextlib.suppress(Refusal):
+                    hall.queue(subject, 2)
+        hall.wait(SECOND)
+        assert hall.now_ms - began_ms < 10 * 60 * SECOND
+    assert set(next(iter(hall.pool.offers.values())).subjects) == {*honest}
+
+
+def test_a_table_has_no_pause(hall: Hall) -> None:
     table_id = hall.table("ann", 2)
     hall.do("bob", asked.SitDownRequest(hall.command_id(), GAME, table_id))
     hall.do("ann", asked.StartTableRequest(hall.command_id(), GAME))

@@ -171,7 +171,8 @@ async def test_whoever_does_not_confirm_is_out_and_the_others_keep_their_place(t
 
 
 async def test_cancelling_while_a_match_is_made_has_one_outcome_for_all(tmp_path: Path) -> None:
-    async with hall(tmp_path, quick(pass_ms=1)) as running, players(running, "alice", "bob") as (alice, bob):
+    house = quick(pass_ms=1, missed_freely=100)
+    async with hall(tmp_path, house) as running, players(running, "alice", "bob") as (alice, bob):
         for number in range(20):
             ticket = await alice.ask("CreateTicket", seats=(2,))
             await asyncio.gather(

@@ -1,7 +1,9 @@
 """Sessions: one's state and one's writes on one stream."""
 
 import asyncio
+import gc
 import time
+import weakref
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -229,6 +231,91 @@ async def test_a_session_tells_nothing_after_its_token_has_expired() -> None:
 async def _one() -> AsyncIterator[bytes]:
     yield b""
     await asyncio.Event().wait()
+
+
+class Settling:
+    """As much of a hosted pool as a session needs. Each state that is settled has another number of missed offers."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pool = self
+        self._number = 0
+        monkeypatch.setattr(
+            sessions.states, "state_of", lambda pool, subject: wire.State(pause=wire.Pause(0, self._number))
+        )
+
+    def check(self) -> None:
+        """It serves."""
+
+    def subscribe(self, subject: str, watcher: sessions.Session) -> Callable[[], None]:
+        self._watcher = watcher
+        return lambda: None
+
+    async def read(self, what: Callable[[Any], None]) -> None:
+        what(self)
+
+    def settle(self, write: "asyncio.Future[None] | None" = None) -> None:
+        """A state, and the write that made it."""
+        self._number += 1
+        self._watcher.hear()
+        if write is not None:
+            write.set_result(None)
+
+    def told(self, message: bytes) -> tuple[str, int | None]:
+        """Which write a message answers, and the number of its state."""
+        response = matchmaking_service_pb2.SessionResponse.FromString(message)
+        return response.command_id, response.state.pause.missed if response.HasField("state") else None
+
+
+async def test_an_answer_has_its_state_also_where_another_was_about_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop was held, so the time to tell what another did and the settling of the write come in one turn."""
+    pool: Any = Settling(monkeypatch)
+    caller = Caller("alice", frozenset({"play"}), time.time() + 600.0)
+    written = asyncio.get_running_loop().create_future()
+
+    async def carried_out(write: bytes) -> sessions.Answer:
+        await written
+        return sessions.Answer("mine")
+
+    conversation = Conversation(caller)
+    told = sessions.Session(pool, caller, conversation).messages(conversation.messages(_one()), carried_out)
+    assert pool.told(await anext(told)) == ("", 0)
+    loop = asyncio.get_running_loop()
+    loop.call_later(0.02, pool.settle)
+    loop.call_later(TOGETHER_SECONDS - 0.05, time.sleep, 0.1)
+    loop.call_later(TOGETHER_SECONDS + 0.02, pool.settle, written)
+    assert pool.told(await anext(told)) == ("mine", 2)
+    await told.aclose()
+
+
+async def test_the_newest_state_is_told_before_a_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client writes no more, and takes the last answer late."""
+    pool: Any = Settling(monkeypatch)
+    caller = Caller("alice", frozenset({"play"}), time.time() + 600.0)
+
+    async def last() -> AsyncIterator[bytes]:
+        yield b""
+
+    async def carried_out(write: bytes) -> sessions.Answer:
+        pool.settle()
+        return sessions.Answer("last")
+
+    conversation = Conversation(caller)
+    session = sessions.Session(pool, caller, conversation)
+    told = session.messages(conversation.messages(last()), carried_out)
+    assert pool.told(await anext(told)) == ("", 0)
+    assert pool.told(await anext(told)) == ("last", 1)
+    pool.settle()
+    assert pool.told(await anext(told)) == ("", 2)
+    with pytest.raises(StopAsyncIteration):
+        await anext(told)
+    # And nothing holds it then.
+    gone = weakref.ref(session)
+    gc.disable()
+    try:
+        del session, told, pool._watcher
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 async def test_what_others_do_is_told(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import grpc
 
 from guildhall.cli.client import PATIENCE_SECONDS, Client, HallError, Tries
+from guildhall.cli.problems import Problem
 from guildhall.matchmaking.v1.structs import GameSeat, State
 
 _SERVICE = "MatchmakingService"
@@ -66,12 +67,20 @@ class Matchmaker(Client):
             if error.reason not in ("OFFER_OVER", "GAME_STARTING"):
                 raise
 
-    async def new_game(self, known: Sequence[str]) -> GameSeat:
-        """Waits for a game that is not among the known ones, confirming whatever is offered. Raises HallError."""
+    async def new_game(self, known: Sequence[str], *, started: bool = False) -> GameSeat:
+        """Waits for a game that is not among the known ones, confirming whatever is offered. `started`: at
+        a table that was, so there is an offer until there is a game.
+
+        Raises Problem where no game can come of it any more, HallError.
+        """
         async for state in self.states():
             for game in state.games:
                 if game.game_id not in known:
                     return game
+            if state.table is None and state.ticket is None and state.offer is None:
+                raise Problem("You have no seat any more: you were sent away, or did not confirm in time.")
+            if state.offer is None and started:
+                raise Problem("The game does not start: not everybody has confirmed, or the game was refused.")
             if state.offer is not None and not state.offer.you_confirmed:
                 await self.confirm(state.offer.offer_id)
         raise AssertionError("the stream of states ended")

@@ -171,7 +171,7 @@ async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Set
         for _ in range(seats - 1):
             await matchmaker.ask("AddBot", strength=str(bots))
         await matchmaker.ask("StartTable")
-        return await matchmaker.new_game(known)
+        return await matchmaker.new_game(known, started=True)
     except BaseException:
         with contextlib.suppress(HallError):
             await matchmaker.ask("LeaveTable")

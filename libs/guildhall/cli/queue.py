@@ -1,5 +1,6 @@
 """`guildhall queue`: wait for others who want to play the same, and get a seat."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from guildhall.cli.options import Options, Rulings, pairs
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name, dev_token
-from guildhall.matchmaking.v1.structs import BotFill, GameSeat, GameTerms, TicketOutcome
+from guildhall.matchmaking.v1.structs import BotFill, GameSeat, GameTerms, State, TicketOutcome
 
 PATIENCE_SECONDS = 60.0
 
@@ -66,18 +67,30 @@ async def _queue(
         except NoHall:
             raise
         except BaseException:
-            await _take_back(matchmaker, answer.ticket_id)
+            seat = await _take_back(matchmaker, answer.ticket_id)
+            if seat is not None:
+                tell_game(game, seat, me, server, data)
             raise
         tell_game(game, found, me, server, data)
 
 
-async def _take_back(matchmaker: Matchmaker, ticket_id: str) -> None:
-    """Cancel the ticket, if it is not over; say so where it is too late for that."""
+async def _take_back(matchmaker: Matchmaker, ticket_id: str) -> GameSeat | None:
+    """Cancel the ticket, if it is not over; say so where it is too late for that. The seat, if one came of it."""
     try:
         await matchmaker.ask("CancelTicket", ticket_id=ticket_id)
     except HallError as error:
         if error.reason != "TICKET_NOT_FOUND":
             typer.echo(f"Your ticket was not taken back: {error}", err=True)
+            return None
+        with contextlib.suppress(HallError):
+            return _seat(await matchmaker.state(), ticket_id)
+    return None
+
+
+def _seat(state: State, ticket_id: str) -> GameSeat | None:
+    """The seat that came of the ticket."""
+    made = {ended.game_id for ended in state.ended if ended.ticket_id == ticket_id}
+    return next((seat for seat in state.games if seat.game_id in made), None)
 
 
 async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
@@ -86,13 +99,15 @@ async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
         if state.ticket is not None and state.offer is not None and not state.offer.you_confirmed:
             typer.echo(f"A game of {state.offer.seats} is offered; you confirm.")
             await matchmaker.confirm(state.offer.offer_id)
+        seat = _seat(state, ticket_id)
+        if seat is not None:
+            return seat
         for ended in state.ended:
             if ended.ticket_id == ticket_id:
-                for seat in state.games:
-                    if seat.game_id == ended.game_id:
-                        return seat
                 outcome = TicketOutcome(ended.outcome).name.lower().replace("_", " ")
                 raise Problem(f"Your ticket is over: {outcome}.")
+        if state.ticket is None or state.ticket.ticket_id != ticket_id:
+            raise Problem("Your ticket is over, too long ago for the hall to tell how. Your games: guildhall games.")
     raise AssertionError("the stream of states ended")
 
 

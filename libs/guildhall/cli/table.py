@@ -1,5 +1,6 @@
 """`guildhall table`: a game set up by hand, with friends and bots."""
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +8,7 @@ from typing import Annotated
 import typer
 
 from guildhall.cli import faces
-from guildhall.cli.client import DEFAULT_SERVER
+from guildhall.cli.client import DEFAULT_SERVER, HallError
 from guildhall.cli.hints import typed
 from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.options import Options, Rulings, pairs
@@ -56,8 +57,13 @@ def create(
     async def work(matchmaker: Matchmaker, me: str) -> None:
         seating = int(Seating.AS_SEATED if as_seated else Seating.DRAWN)
         await matchmaker.ask("CreateTable", terms=terms, seats=seats, seating=seating, unrated=unrated, private=private)
-        for strength in bot or ():
-            await matchmaker.ask("AddBot", strength=strength)
+        try:
+            for strength in bot or ():
+                await matchmaker.ask("AddBot", strength=strength)
+        except BaseException:
+            with contextlib.suppress(HallError):
+                await matchmaker.ask("LeaveTable")
+            raise
         table = await _own(matchmaker)
         _tell(table)
         key = ["--code", table.code] if table.code else ["--id", table.table_id]
@@ -96,12 +102,7 @@ def start(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: 
     async def work(matchmaker: Matchmaker, me: str) -> None:
         known = [seat.game_id for seat in (await matchmaker.state()).games]
         await matchmaker.ask("StartTable")
-        async for state in matchmaker.states():
-            new = [seat for seat in state.games if seat.game_id not in known]
-            if new:
-                return tell_game(matchmaker.about, new[0], me, server, data)
-            if state.offer is None:
-                raise Problem("Not everybody has confirmed; the game does not start.")
+        tell_game(matchmaker.about, await matchmaker.new_game(known, started=True), me, server, data)
 
     _at(game, name, server, data, work)
 

@@ -73,7 +73,7 @@ def _set_garbage_collection() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(20_000, 20, 5)
 
 
 async def _in_time(ending: Awaitable[object], process: Process) -> None:

@@ -6,7 +6,6 @@ knows the difference, and one conformance suite (`tests/log`) holds them to this
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -209,7 +208,6 @@ def check_partition(topic: EventsTopic | CompactedTopic, partition: int) -> None
         raise IndexError(f"{topic.name} has partitions 0 to {topic.partitions - 1}, not {partition}")
 
 
-@lru_cache(maxsize=4096)
 def partition_of(aggregate_id: str, partitions: int) -> int:
     """The aggregate's partition: first 8 bytes (big-endian) of SHA-256 of its id, mod the count (design section 3)."""
     return int.from_bytes(hashlib.sha256(aggregate_id.encode()).digest()[:8], "big") % partitions

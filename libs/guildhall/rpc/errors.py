@@ -137,6 +137,14 @@ class Failure(Exception):
         return Failure(self.reason, self.message, {**metadata, **self.metadata}, self.field)
 
 
+def kept(failure: Failure) -> Failure:
+    """The same, to be held on to: without the frames that it was raised through. One of them may be the holder's, with
+    the whole request: a cycle, which stays until garbage is looked for.
+    """
+    failure.__traceback__ = failure.__context__ = None
+    return failure
+
+
 def internal() -> Failure:
     """Our own code has failed, which is in the log."""
     return Failure("INTERNAL", "Something went wrong in the hall; it has been reported.")

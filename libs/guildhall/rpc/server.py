@@ -16,7 +16,7 @@ from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
 from guildhall.rpc import deadlines
-from guildhall.rpc.errors import Failure, abort, internal
+from guildhall.rpc.errors import Failure, abort, internal, kept
 from guildhall.rpc.forwarding import Elsewhere, Forwarder, Requests, is_forwarded
 from guildhall.rpc.identity import Authenticator, Caller
 from guildhall.rpc.limits import Meter
@@ -248,7 +248,7 @@ def _failure(name: str, error: Exception) -> Failure:
         _log.error("request failed", method=name, exc_info=error)
         error = internal()
     metrics.REQUESTS.labels(name, error.reason).inc()
-    return error
+    return kept(error)
 
 
 class Server:
