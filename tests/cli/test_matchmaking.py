@@ -65,10 +65,10 @@ def test_ctrl_c_takes_the_ticket_back(hall: RunningHall) -> None:
 
 
 def test_a_table_with_a_friend_and_a_bot(hall: RunningHall) -> None:
-    create = words(hall, "erin", "table", "create", "trickerion", "--private", "--bot")
-    wrong = guildhall(*create, "nosuch")
+    create = ("table", "create", "trickerion", "--private", "--bot")
+    wrong = guildhall(*words(hall, "erin", *create, "nosuch"))
     assert wrong.returncode == 1 and "no bot 'nosuch'" in wrong.stderr
-    made = guildhall(*create, "random")  # nothing is left of the first one
+    made = guildhall(*words(hall, "erin", *create, "random"))  # nothing is left of the first one
     assert made.returncode == 0, made.stderr
     code = re.search(r"--code ([a-z2-7]+)", made.stdout)
     assert code and "erin, random bot, free" in made.stdout
