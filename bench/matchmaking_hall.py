@@ -33,13 +33,18 @@ async def over_at_once(hosted: HostedPool) -> None:
     number = 0
     while True:
         news = hosted.news
-        starting = await hosted.at_rest(lambda: list(hosted.pool.starting))
-        if starting:
+        results, begin = await hosted.at_rest(partial(_ended, hosted))
+        if results:
             number += 1
-            results = tuple(Result(game_id, EndReason.ABORTED, (), hosted.pool.at_ms) for game_id in starting)
-            begin = await hosted.at_rest(lambda: hosted.pool.positions.get(0, (0, 0))[0])
             await tell(hosted, f"over {number}", TakeResults(0, begin, begin + 1, 0, results))
         await news.wait()
+
+
+def _ended(hosted: HostedPool) -> tuple[tuple[Result, ...], int]:
+    """The results of every game that is agreed on, and how far results are read."""
+    pool = hosted.pool
+    results = tuple(Result(game_id, EndReason.ABORTED, (), pool.at_ms) for game_id in pool.starting)
+    return results, pool.positions.get(0, (0, 0))[0]
 
 
 class Pools:

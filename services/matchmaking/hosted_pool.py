@@ -29,7 +29,7 @@ from services.matchmaking.accepted import Accepted, payload_hash
 from services.matchmaking.deciding import due
 from services.matchmaking.evolve import evolve
 from services.matchmaking.house import HouseRules
-from services.matchmaking.judging import LUCK_BYTES, Asked, Group, failed, judge_all, judge_time
+from services.matchmaking.judging import GROUP, LUCK_BYTES, Asked, Group, failed, judge_all, judge_time
 from services.matchmaking.offers import AWAY_MS
 from services.matchmaking.pool import Pool, State, copied, restore
 from services.matchmaking.step import Step
@@ -40,6 +40,11 @@ MAX_WAITING = 4096
 
 MAX_READING = 4096
 """Requests that may wait at once to read a pool."""
+
+GATHER_SECONDS = 0.02
+"""From one entry to the next, in which commands are gathered for it: an entry costs as much as a few of them (decision
+32).
+"""
 
 RETRY_SECONDS = 1.0
 """Pause before the clock's work is tried again that failed."""
@@ -123,6 +128,8 @@ class HostedPool:
         self._in_flight: Group | None = None
         self._watchers: dict[str, set[Watcher]] = {}
         self._going = False
+        self._gathering: asyncio.TimerHandle | None = None
+        self._sent_at = -GATHER_SECONDS
         self._repair: Group | None = None
         """What an operator's order was made into."""
         self._did_not_happen: list[range] = []
@@ -212,11 +219,23 @@ class HostedPool:
         if len(self._waiting) >= MAX_WAITING:
             raise Failure("GAME_BUSY", "Too many requests wait for this game; nothing was done.")
         self._waiting.append(asked)
-        self.go()
+        self._gather()
         await asked.answer
+
+    def _gather(self) -> None:
+        """Judge what waits together with what comes soon after the last entry; at once what fills an entry."""
+        loop = asyncio.get_running_loop()
+        pause = self._sent_at + GATHER_SECONDS - loop.time()
+        if pause <= 0 or len(self._waiting) >= GROUP:
+            self.go()
+        elif self._gathering is None:
+            self._gathering = loop.call_later(pause, self.go)
 
     def go(self) -> None:
         """Judge what waits, once the loop has taken in what else has come."""
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
         if not self._going and self._in_flight is None:
             self._going = True
             asyncio.get_running_loop().call_soon(self._go)
@@ -298,6 +317,7 @@ class HostedPool:
         group.hash = ids.version_hash(self._hash, b"", record.seq, body)
         group.began = time.perf_counter()
         self._in_flight = group
+        self._sent_at = asyncio.get_running_loop().time()
         try:
             appended = self.owner.writer.append(self.game, record.seq, group.hash, body, repair=group is self._repair)
         except LogError as error:
@@ -482,7 +502,7 @@ class HostedPool:
         if self.owner.serving:
             self._arm()
             if self._waiting:
-                self.go()
+                self._gather()
 
     def _tell(self, watcher: Watcher) -> None:
         try:

@@ -84,6 +84,33 @@ async def test_many_commands_make_few_entries() -> None:
     await partition.finish(1.0)
 
 
+async def test_commands_soon_after_an_entry_share_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosted_pool, "GATHER_SECONDS", 1.0)
+    broker = MemoryBroker()
+    partition = await owner(broker, "first")
+    hosted = partition.pools[GAME]
+    await hosted.act(ticket("alice"))
+    bob = asyncio.create_task(hosted.act(ticket("bob", seats=(3,))))
+    await asyncio.sleep(0.05)
+    await hosted.act(ticket("carol", seats=(2,)))
+    await bob
+    subjects = [[command.subject for command in record.commands] for record in entries(broker)]
+    assert subjects == [["alice"], ["bob", "carol"]]
+    await partition.finish(1.0)
+
+
+async def test_a_full_entry_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosted_pool, "GATHER_SECONDS", 1_000.0)
+    broker = MemoryBroker()
+    partition = await owner(broker, "first")
+    hosted = partition.pools[GAME]
+    async with asyncio.timeout(30.0):
+        await hosted.act(party("alice"))
+        await asyncio.gather(*(hosted.act(party(f"friend {n}")) for n in range(GROUP)))
+    assert [len(record.commands) for record in entries(broker)] == [1, GROUP]
+    await partition.finish(1.0)
+
+
 async def test_a_command_is_accepted_once() -> None:
     broker = MemoryBroker()
     partition = await owner(broker, "first")
