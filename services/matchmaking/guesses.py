@@ -1,5 +1,6 @@
 """Bounds how often a subject may try codes that are nobody's."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -32,7 +33,8 @@ class Guesses:
         wrong = self._left(self._wrong.get(subject, (0.0, now)), now)
         if wrong > BURST - 1:
             wait = (wrong - (BURST - 1)) * SECONDS_EACH
-            raise Failure("RATE_LIMITED", "Too many wrong codes; wait.", {"retry_after_seconds": f"{wait:.3f}"})
+            message = f"Too many wrong codes; the next may be tried in {math.ceil(wait)} seconds."
+            raise Failure("RATE_LIMITED", message, {"retry_after_seconds": f"{wait:.3f}"})
         self._wrong[subject] = (wrong + 1.0, now)
 
     def was_right(self, subject: str) -> None:

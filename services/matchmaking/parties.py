@@ -22,7 +22,7 @@ def create(step: Step, subject: str, request: CreatePartyRequest) -> None:
     """A party of one."""
     check_person(subject)
     check_no_party(step.pool, subject)
-    check_no_place(step.pool, subject)
+    check_no_place(step.pool, subject, subject)
     party_id = ids.game_id(subject, request.command_id)
     check_new(party_id, step.pool.parties.get(party_id))
     step.emit(PartyCreated(party_id, subject, step.code()))
@@ -36,7 +36,7 @@ def join(step: Step, subject: str, request: JoinPartyRequest) -> None:
     if party_id is None:
         raise Refusal("CODE_NOT_FOUND", "No party has this code (any more).")
     check_no_party(pool, subject)
-    check_no_place(pool, subject)
+    check_no_place(pool, subject, subject)
     party = pool.parties[party_id]
     most = max(step.house.rules.seats)
     if len(party.members) >= most:

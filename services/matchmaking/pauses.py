@@ -8,6 +8,7 @@ after the last one all is forgotten.
 from guildhall.kernel.refusal import Refusal
 from guildhall.matchmaking.v1.structs import OfferMissed
 from services.matchmaking.house import SECOND
+from services.matchmaking.places import named
 from services.matchmaking.step import Step
 
 
@@ -21,11 +22,12 @@ def missed(step: Step, subject: str) -> None:
     step.emit(OfferMissed(subject, times, until_ms, until_ms + house.missed_ms))
 
 
-def check_not_paused(step: Step, subject: str) -> None:
-    """Raises Refusal OFFERS_MISSED."""
+def check_not_paused(step: Step, subject: str, asking: str) -> None:
+    """Raises Refusal OFFERS_MISSED. `asking`: who is told."""
     known = step.pool.missed.get(subject)
     if known is None or known.until_ms <= step.now_ms:
         return
     seconds = -(-(known.until_ms - step.now_ms) // SECOND)
-    message = f"{subject} has missed {known.times} offers, and may queue again in {seconds} seconds."
+    has = named(subject, asking, "have", "has")
+    message = f"{has} missed {known.times} offers, and may queue again in {seconds} seconds."
     raise Refusal("OFFERS_MISSED", message, details={"subject": subject, "until_ms": str(known.until_ms)})

@@ -11,16 +11,23 @@ def check_person(subject: str) -> None:
         raise Refusal("BOTS_DO_NOT_QUEUE", "Bots are sent for; they do not look for games themselves.")
 
 
-def check_free(pool: Pool, subject: str) -> None:
-    """Whether the subject may look for a game; of its games those count in which it has not resigned.
+def named(subject: str, asking: str, you: str, other: str) -> str:
+    """The beginning of a sentence about a subject, as whoever asks is told it."""
+    return f"You {you}" if subject == asking else f"{subject} {other}"
+
+
+def check_free(pool: Pool, subject: str, asking: str) -> None:
+    """Whether the subject may look for a game; of its games those count in which it has not resigned. `asking`: who is
+    told, the subject itself or the leader of its party.
 
     Raises Refusal ALREADY_WAITING, ALREADY_AT_TABLE, TOO_MANY_GAMES.
     """
-    check_no_place(pool, subject)
+    check_no_place(pool, subject, asking)
     limit = pool.house.games_at_once
     playing = [game for game in map(pool.games.__getitem__, pool.games_of.get(subject, ())) if plays(game, subject)]
     if len(playing) >= limit:
-        message = f"{subject} has {limit} unfinished games; finish one first."
+        has = named(subject, asking, "have", "has")
+        message = f"{has} {limit} unfinished games; finish one first."
         raise Refusal("TOO_MANY_GAMES", message, details={"subject": subject})
 
 
@@ -29,12 +36,14 @@ def plays(game: Game, subject: str) -> bool:
     return game.subjects.index(subject) not in game.resigned
 
 
-def check_no_place(pool: Pool, subject: str) -> None:
+def check_no_place(pool: Pool, subject: str, asking: str) -> None:
     """Raises Refusal ALREADY_WAITING, ALREADY_AT_TABLE."""
     if subject in pool.ticket_of:
-        raise Refusal("ALREADY_WAITING", f"{subject} waits in the queue already.", details={"subject": subject})
+        waits = named(subject, asking, "wait", "waits")
+        raise Refusal("ALREADY_WAITING", f"{waits} in the queue already.", details={"subject": subject})
     if subject in pool.table_of:
-        raise Refusal("ALREADY_AT_TABLE", f"{subject} sits at a table already.", details={"subject": subject})
+        sits = named(subject, asking, "sit", "sits")
+        raise Refusal("ALREADY_AT_TABLE", f"{sits} at a table already.", details={"subject": subject})
 
 
 def check_no_party(pool: Pool, subject: str) -> None:

@@ -91,8 +91,9 @@ def start(step: Step, subject: str, request: StartTableRequest) -> None:
     """Ask everybody at a full table to confirm."""
     table = _owned(step.pool, subject)
     _check_at_rest(table)
-    if FREE in table.seats:
-        raise Refusal("TABLE_NOT_FULL", f"{table.seats.count(FREE)} seats are free; bots may take them.")
+    free = table.seats.count(FREE)
+    if free:
+        raise Refusal("TABLE_NOT_FULL", f"{free} {'seat is' if free == 1 else 'seats are'} free; bots may sit there.")
     offers.of_table(step, table)
 
 
@@ -112,7 +113,7 @@ def get_up(step: Step, table: Table, subject: str, *, barred: bool) -> None:
 def _check_may_sit(pool: Pool, subject: str) -> None:
     check_person(subject)
     check_no_party(pool, subject)
-    check_free(pool, subject)
+    check_free(pool, subject, subject)
 
 
 def _named(pool: Pool, request: SitDownRequest) -> Table:

@@ -11,7 +11,7 @@ from guildhall.matchmaking.v1.structs import (
     TicketOutcome,
 )
 from services.matchmaking import offers
-from services.matchmaking.house import HouseRules
+from services.matchmaking.house import SECOND, HouseRules
 from services.matchmaking.pauses import check_not_paused, missed
 from services.matchmaking.places import check_free, check_new, check_person
 from services.matchmaking.pool import Pool, Ticket
@@ -24,8 +24,8 @@ def create(step: Step, subject: str, request: CreateTicketRequest) -> None:
     check_person(subject)
     subjects, party_id = _who(pool, subject)
     for each in subjects:
-        check_free(pool, each)
-        check_not_paused(step, each)
+        check_free(pool, each, subject)
+        check_not_paused(step, each, subject)
     ticket_id = ids.game_id(subject, request.command_id)
     check_new(ticket_id, pool.tickets.get(ticket_id) or pool.ended.get(ticket_id))
     seats = _sizes(house, request.seats, len(subjects))
@@ -34,7 +34,7 @@ def create(step: Step, subject: str, request: CreateTicketRequest) -> None:
         house.check_bot(request.bots.strength)
     wait_ms = request.wait_ms or house.wait_ms
     if wait_ms > house.longest_wait_ms:
-        raise Refusal("INVALID_WAIT", f"A ticket waits at most {house.longest_wait_ms} milliseconds.")
+        raise Refusal("INVALID_WAIT", f"A ticket waits at most {house.longest_wait_ms // SECOND} seconds.")
     step.emit(
         TicketCreated(
             ticket_id=ticket_id,

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from guildhall.cli.hints import PROGRAM, typed
+from guildhall.cli.hints import PROGRAM, Here, typed
 from guildhall.cli.main import command_line
+from guildhall.cli.tokens import HELD
+from guildhall.rpc.identity import mint, own_key
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
@@ -35,6 +37,15 @@ def test_what_goes_without_saying_is_not_said() -> None:
     told = typed("play", "trickerion", server="127.0.0.1:7", data=Path("/a b"), name="Zoe's")
     expected = ["play", "trickerion", "--name", "Zoe's", "--server", "127.0.0.1:7", "--data", "/a b"]
     assert shlex.split(told)[1:] == expected
+
+
+def test_what_others_type_has_their_own_name_or_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    here = Here("127.0.0.1:7", tmp_path, "Zoe")
+    assert shlex.split(here.typed_by_others("table"))[1:] == (
+        ["table", "--name", "NAME", "--server", "127.0.0.1:7", "--data", str(tmp_path)]
+    )
+    monkeypatch.setenv(HELD, mint(own_key(tmp_path), "Zoe", ["play"], 60))
+    assert shlex.split(here.typed_by_others("table"))[1:] == ["table", "--server", "127.0.0.1:7"]
 
 
 def test_a_long_command_has_lines_that_the_shell_puts_together() -> None:

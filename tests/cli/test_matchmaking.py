@@ -51,17 +51,60 @@ def test_bots_fill_up(hall: RunningHall) -> None:
     assert re.search(r"with .*\bAda\b", queue.stdout)  # in the order in which the seats were drawn
 
 
-def test_ctrl_c_takes_the_ticket_back(hall: RunningHall) -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_whoever_goes_takes_the_ticket_back(hall: RunningHall, end: signal.Signals) -> None:
     queue = [*GUILDHALL, *words(hall, "dave", "queue", "trickerion", "--players", "4")]
     with following(queue) as dave:
         assert dave.stdout is not None
         assert "You wait in the queue" in dave.stdout.readline()
-        second = guildhall(*words(hall, "dave", "queue", "trickerion"))
-        assert second.returncode == 1 and "waits in the queue" in second.stderr
-        dave.send_signal(signal.SIGINT)
-        assert dave.wait(timeout=30) == 130
-    with following(queue) as again:
-        assert again.stdout is not None and "You wait in the queue" in again.stdout.readline()
+        dave.send_signal(end)
+        told, _ = dave.communicate(timeout=30)
+        assert dave.returncode == 128 + end and told == "Your ticket is taken back.\n"
+    nothing = guildhall(*words(hall, "dave", "queue", "trickerion", "--leave"))
+    assert nothing.returncode == 1 and nothing.stderr == "You do not wait in the queue.\n"
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
+def test_a_terminal_that_is_closed_leaves_no_ticket(hall: RunningHall, end: signal.Signals) -> None:
+    with following([*GUILDHALL, *words(hall, "dora", "queue", "trickerion")]) as dora:
+        assert dora.stdout is not None and "You wait in the queue." in dora.stdout.readline()
+        dora.stdout.close()  # what it says now fails
+        dora.send_signal(end)
+        dora.wait(timeout=30)
+    nothing = guildhall(*words(hall, "dora", "queue", "trickerion", "--leave"))
+    assert nothing.stderr == "You do not wait in the queue.\n"
+
+
+def test_who_ignores_a_hangup_waits_on(hall: RunningHall) -> None:
+    with following(["nohup", *GUILDHALL, *words(hall, "olaf", "queue", "trickerion")]) as olaf:
+        assert olaf.stdout is not None and "You wait in the queue." in olaf.stdout.readline()
+        olaf.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert olaf.poll() is None  # it goes on
+        left = guildhall(*words(hall, "olaf", "queue", "trickerion", "--leave"))
+        assert left.stdout == "Your ticket is taken back.\n"
+        _, why = olaf.communicate(timeout=30)
+        assert olaf.returncode == 1 and why.endswith("Your ticket was taken back.\n")
+
+
+def test_whoever_waits_already_goes_on_with_that_ticket(hall: RunningHall) -> None:
+    queue = ("queue", "trickerion", "--players", "2", "--option", "dark_alley=true")
+    with following([*GUILDHALL, *words(hall, "petra", *queue)]) as lost:
+        assert lost.stdout is not None and "You wait in the queue." in lost.stdout.readline()
+        lost.kill()
+    other = guildhall(*words(hall, "petra", "queue", "trickerion", "--players", "3"))
+    assert other.returncode == 1
+    said, *ways = other.stderr.splitlines()
+    assert said.startswith("You wait in the queue already, for 2 players, dark_alley=true. Go on waiting, or")
+    assert ["--leave" in way for way in ways] == [False, True]
+    table = guildhall(*words(hall, "petra", "table", "create", "trickerion"))
+    assert table.returncode == 1 and table.stderr.splitlines()[-2:] == ways
+    with following(["sh", "-c", f"exec {ways[0]}"]) as again:
+        assert again.stdout is not None
+        assert "for 2 players, dark_alley=true: you go on with that ticket" in again.stdout.readline()
+        quinn = guildhall(*words(hall, "quinn", *queue))
+        told, _ = again.communicate(timeout=30)
+    assert game_id(quinn.stdout) == game_id(told)
 
 
 def test_a_table_with_a_friend_and_a_bot(hall: RunningHall) -> None:
@@ -73,9 +116,10 @@ def test_a_table_with_a_friend_and_a_bot(hall: RunningHall) -> None:
     code = re.search(r"--code ([a-z2-7]+)", made.stdout)
     assert code and "erin, random bot, free" in made.stdout
     early = guildhall(*words(hall, "erin", "table", "start", "trickerion"))
-    assert early.returncode == 1 and "1 seats are free" in early.stderr
-    wrong = guildhall(*words(hall, "frank", "table", "join", "trickerion", "--code", "guess"))
-    assert wrong.returncode == 1 and "No table has this code" in wrong.stderr
+    assert early.returncode == 1 and "1 seat is free" in early.stderr
+    for key, other in (("--code", "--id"), ("--id", "--code")):
+        wrong = guildhall(*words(hall, "frank", "table", "join", "trickerion", key, "guess"))
+        assert wrong.returncode == 1 and f"table goes with {other}." in wrong.stderr
     with following([*GUILDHALL, *words(hall, "frank", "table", "join", "trickerion", "--code", code[1])]) as frank:
         assert frank.stdout is not None
         assert "erin, random bot, frank" in frank.stdout.readline()
@@ -92,9 +136,80 @@ def test_public_tables_are_listed_and_left(hall: RunningHall) -> None:
     assert "of gwen: gwen, free" in guildhall(*words(hall, "hugo", "table", "list", "arcane-alley")).stdout
     assert "of gwen" in guildhall(*words(hall, "gwen", "table", "show", "arcane-alley")).stdout
     assert guildhall(*words(hall, "gwen", "table", "leave", "arcane-alley")).returncode == 0
-    assert guildhall(*words(hall, "hugo", "table", "list", "arcane-alley")).stdout == ""
+    none = guildhall(*words(hall, "hugo", "table", "list", "arcane-alley"))
+    assert none.returncode == 0 and none.stdout == "" and none.stderr == "There are none.\n"
     none = guildhall(*words(hall, "gwen", "table", "show", "arcane-alley"))
     assert none.returncode == 1 and "You sit at no table" in none.stderr
+
+
+def test_what_a_new_table_tells_can_be_typed(hall: RunningHall) -> None:
+    made = guildhall(*words(hall, "rita", "table", "create", "trickerion", "--seats", "3"))
+    join, bot, start = [line for line in made.stdout.splitlines() if " table " in line]
+
+    def typed(line: str, name: str = "rita") -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(["sh", "-c", line.replace("NAME", name)], capture_output=True, text=True)
+
+    assert typed(bot).stdout.endswith(": rita, greedy bot, free\n")
+    assert "sits there" not in typed(f"{join} --no-wait", "sven").stderr
+    wait = typed(f"{join} --no-wait", "sven").stdout.splitlines()[-1]
+    with following(["sh", "-c", f"exec {wait}"]) as sven:
+        assert sven.stdout is not None and "rita, greedy bot, sven" in sven.stdout.readline()
+        started = typed(start)
+        told, _ = sven.communicate(timeout=30)
+    assert game_id(told) == game_id(started.stdout)
+    assert started.stdout.startswith("sven has 30 seconds to confirm.\n")
+    over = typed(wait)
+    assert over.returncode == 1 and "You sit at no table. Your games" in over.stderr
+
+
+def test_a_full_table_only_has_to_be_started(hall: RunningHall) -> None:
+    bots = ("--bot", "random", "--bot", "random")
+    small = guildhall(*words(hall, "tilda", "table", "create", "trickerion", "--seats", "2", *bots))
+    assert small.returncode == 2 and "you and 2 bots need 3 seats, not 2" in small.stderr
+    made = guildhall(*words(hall, "tilda", "table", "create", "trickerion", "--seats", "3", *bots))
+    assert "join" not in made.stdout and "table start trickerion --name tilda" in made.stdout
+    play = guildhall(*words(hall, "tilda", "play", "trickerion"))
+    assert play.returncode == 1 and "You sit at a table already." in play.stderr
+    assert "table wait trickerion --name tilda" in play.stderr and "table leave trickerion --name tilda" in play.stderr
+    for _ in range(2):
+        assert guildhall(*words(hall, "tilda", "table", "remove-bot", "trickerion")).returncode == 0
+    none = guildhall(*words(hall, "tilda", "table", "remove-bot", "trickerion"))
+    assert none.returncode == 1 and "No bot sits at your table." in none.stderr
+    assert guildhall(*words(hall, "tilda", "table", "leave", "trickerion")).returncode == 0
+
+
+@pytest.mark.timeout(120)
+def test_who_did_not_confirm_is_named(hall: RunningHall) -> None:
+    """The real half minute."""
+    made = guildhall(*words(hall, "ulla", "table", "create", "arcane-alley", "--seats", "3"))
+    id = re.search(r"--id ([a-z2-7]+)", made.stdout)
+    assert id
+    join = ("table", "join", "arcane-alley", "--id", id[1])
+    guildhall(*words(hall, "vera", *join, "--no-wait"))
+    with following([*GUILDHALL, *words(hall, "wanda", *join)]) as wanda:
+        assert wanda.stdout is not None
+        while "Whoever does not wait" not in wanda.stdout.readline():
+            pass
+        started = guildhall(*words(hall, "ulla", "table", "start", "arcane-alley"))
+        assert started.returncode == 1 and "vera and wanda have 30 seconds to confirm." in started.stdout
+        assert started.stderr == (
+            "The game does not start. vera has not confirmed in time, or left, and sits there no more.\n"
+        )
+        guildhall(*words(hall, "ulla", "table", "kick", "arcane-alley", "wanda"))
+        told, why = wanda.communicate(timeout=30)
+    assert "It did not start: somebody has not confirmed. You wait on." in told
+    assert "You have no seat any more" in why
+    assert "ulla, free, free" in guildhall(*words(hall, "ulla", "table", "show", "arcane-alley")).stdout
+    stranger = guildhall(*words(hall, "vera", "table", "kick", "arcane-alley", "ulla"))
+    assert stranger.returncode == 1 and stranger.stderr == "You sit at no table.\n"
+
+
+def test_a_choice_that_there_is_not_leads_to_those_that_there_are(hall: RunningHall) -> None:
+    for word, wrong in (("--ruling", "nosuch=1"), ("--option", "dark_alley=perhaps")):
+        for command in (("queue", "trickerion"), ("table", "create", "trickerion")):
+            refused = guildhall(*words(hall, "xenia", *command, word, wrong))
+            assert refused.returncode == 1 and refused.stderr.endswith("guildhall options trickerion\n")
+            assert len(refused.stderr) < 600
 
 
 def test_the_leaderboard_says_where_one_stands(hall: RunningHall) -> None:

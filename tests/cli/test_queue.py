@@ -2,21 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 from typer.testing import CliRunner
 
 from guildhall.cli import queue
-from guildhall.cli.client import HallError
+from guildhall.cli.client import HallError, NoHall
+from guildhall.cli.hints import Here
 from guildhall.cli.main import command_line
 from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.problems import Problem
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import Hall
-from guildhall.matchmaking.v1.structs import GameTerms, Offer, State
+from guildhall.matchmaking.v1.structs import BotFill, EndedTicket, GameTerms, Offer, State, Ticket, TicketOutcome
 from tests.matchmaking.hall import GAME, hall, players, quick
+
+FOR_FOUR = queue.Wish(GameTerms(), (4,), None, 60_000)
 
 
 def matchmaker(running: Hall, subject: str) -> Matchmaker:
@@ -45,6 +50,31 @@ async def test_an_offer_that_is_over_by_now_ends_nothing(tmp_path: Path, monkeyp
             state = await bob.until(lambda state: state.offer is not None)
             await bob.ask("ConfirmOffer", offer_id=state.offer.offer_id)
             assert set((await alice.new_game([])).subjects) == {"alice", "bob"}
+
+
+async def test_a_table_that_did_not_start_is_told_and_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with (
+        hall(tmp_path) as running,
+        matchmaker(running, "alice") as alice,
+        players(running, "bob", "carol") as [bob, carol],
+    ):
+        await bob.ask("CreateTable", seats=3)
+        table = (await bob.state()).table
+        for player in (alice, carol):
+            await player.ask("SitDown", table_id=table.table_id)
+        told: list[str] = []
+        alice._tell = told.append
+        waiting = asyncio.create_task(alice.new_game([]))
+        await bob.ask("StartTable")
+        state = await bob.until(lambda state: state.offer is not None and state.offer.confirmed == 2)
+        await carol.ask("DeclineOffer", offer_id=state.offer.offer_id)
+        await bob.until(lambda state: state.offer is None)
+        await bob.ask("AddBot", strength="random")
+        await bob.ask("StartTable")
+        assert "alice" in (await waiting).subjects
+        assert told == ["It did not start: somebody has not confirmed. You wait on."]
 
 
 async def test_whoever_was_sent_away_waits_no_more(tmp_path: Path) -> None:
@@ -85,7 +115,7 @@ async def test_a_ticket_that_nobody_knows_any_more_is_not_waited_for(
     monkeypatch.setattr(Matchmaker, "states", forgotten)
     async with hall(tmp_path) as running, matchmaker(running, "alice") as alice:
         with pytest.raises(Problem, match="too long ago"):
-            await queue._queue(GAME, (4,), None, 60_000, GameTerms(), "alice", alice.server, tmp_path)
+            await queue._queue(GAME, FOR_FOUR, Here(alice.server, tmp_path, "alice"))
 
 
 async def test_a_seat_that_came_just_before_the_wait_was_ended_is_told(
@@ -110,7 +140,7 @@ async def test_a_seat_that_came_just_before_the_wait_was_ended_is_told(
         confirming = asyncio.create_task(confirm())
         server = f"127.0.0.1:{running.port}"
         with pytest.raises(asyncio.CancelledError):
-            await queue._queue(GAME, (2,), None, 60_000, GameTerms(), "alice", server, tmp_path)
+            await queue._queue(GAME, replace(FOR_FOUR, seats=(2,)), Here(server, tmp_path, "alice"))
         await confirming
         assert "with bob. Play it:" in capsys.readouterr().out
 
@@ -127,5 +157,133 @@ async def test_the_ticket_is_taken_back_whatever_ends_the_wait(tmp_path: Path, m
     monkeypatch.setattr(Matchmaker, "states", failing)
     async with hall(tmp_path) as running, matchmaker(running, "alice") as alice:
         with pytest.raises(HallError, match="Something went wrong"):
-            await queue._queue(GAME, (4,), None, 60_000, GameTerms(), "alice", alice.server, tmp_path)
+            await queue._queue(GAME, FOR_FOUR, Here(alice.server, tmp_path, "alice"))
         assert waiting == [True] and (await alice.state()).ticket is None
+
+
+# --- a ticket that is there already
+
+
+TICKET = Ticket("t", terms=GameTerms((("dark", "true"), ("long", "false"))), seats=(3, 2), bots=BotFill("random", 1000))
+
+
+@pytest.mark.parametrize(
+    ("wish", "fits"),
+    [
+        ({}, True),
+        ({"wait_ms": 5}, True),
+        ({"seats": (3, 2)}, True),
+        ({"seats": (2, 3)}, False),
+        ({"bots": BotFill("random", 1000)}, True),
+        ({"bots": BotFill("random", 2000)}, False),
+        ({"terms": GameTerms((("dark", "true"),))}, True),
+        ({"terms": GameTerms((("dark", "false"),))}, False),
+        ({"terms": GameTerms(rulings=(("dark", "true"),))}, False),
+    ],
+)
+def test_what_is_asked_for_has_to_be_true_of_the_ticket(wish: dict[str, Any], fits: bool) -> None:
+    assert replace(queue.Wish(GameTerms(), (), None, 1), **wish).fits(TICKET) is fits
+
+
+@pytest.mark.parametrize("end", [asyncio.CancelledError, NoHall])
+async def test_a_ticket_of_which_no_answer_came_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: type[BaseException]
+) -> None:
+    real = Matchmaker.ask
+
+    async def unanswered(self: Matchmaker, method: str, **fields: Any) -> Any:
+        answer = await real(self, method, **fields)
+        if method == "CreateTicket":
+            raise end("")
+        return answer
+
+    monkeypatch.setattr(Matchmaker, "ask", unanswered)
+    async with hall(tmp_path) as running, matchmaker(running, "alice") as alice:
+        with pytest.raises(end):
+            await queue._queue(GAME, FOR_FOUR, Here(alice.server, tmp_path, "alice"))
+        state = await alice.state()
+        assert state.ticket is None and [ended.outcome for ended in state.ended] == [TicketOutcome.CANCELLED]
+
+
+async def test_what_was_refused_takes_nothing_back(tmp_path: Path) -> None:
+    """Not the ticket that came in between, from another terminal."""
+    async with hall(tmp_path) as running, matchmaker(running, "alice") as alice:
+        with pytest.raises(HallError, match="no bot 'x'"):
+            await queue._queue(GAME, replace(FOR_FOUR, bots=BotFill("x", 0)), Here(alice.server, tmp_path, "alice"))
+        await alice.ask("CreateTicket", seats=(4,))
+        ticket = (await alice.state()).ticket
+        await queue._take_back(alice, "another", Here(alice.server, tmp_path, "alice"))
+        assert (await alice.state()).ticket == ticket
+
+
+async def test_an_offer_that_lapsed_is_told_and_the_next_one_confirmed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with hall(tmp_path) as running, players(running, "bob") as [bob]:
+        wish = replace(FOR_FOUR, seats=(2,))
+        waiting = asyncio.create_task(queue._queue(GAME, wish, Here(f"127.0.0.1:{running.port}", tmp_path, "alice")))
+        for ending in ("DeclineOffer", "ConfirmOffer"):
+            await bob.ask("CreateTicket", seats=(2,))
+            state = await bob.until(lambda state: state.offer is not None and state.offer.confirmed == 1)
+            await bob.ask(ending, offer_id=state.offer.offer_id)
+        await waiting
+        offered, lapsed = "A game of 2 is offered; you confirm.", "Somebody has not confirmed: you wait on"
+        told = capsys.readouterr().out
+        assert [line.partition(",")[0] for line in told.splitlines() if "confirm" in line] == [offered, lapsed, offered]
+        assert "with bob. Play it:" in told
+
+
+async def test_whoever_goes_while_all_have_confirmed_is_told_the_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = Matchmaker.ask
+
+    async def too_late(self: Matchmaker, method: str, **fields: Any) -> Any:
+        if method == "CancelTicket":
+            async with players(running, "bob") as [bob]:
+                await bob.ask("CreateTicket", seats=(2,))
+                for player in (bob, self):
+                    offer_id = (await bob.until(lambda state: state.offer is not None)).offer.offer_id
+                    await player.ask("ConfirmOffer", offer_id=offer_id)
+            raise HallError("GAME_STARTING", grpc.StatusCode.FAILED_PRECONDITION, "All have confirmed.")
+        return await real(self, method, **fields)
+
+    monkeypatch.setattr(Matchmaker, "ask", too_late)
+    async with hall(tmp_path) as running, matchmaker(running, "alice") as alice:
+        await real(alice, "CreateTicket", seats=(2,))
+        ticket = (await alice.state()).ticket
+        assert ticket is not None
+        await queue._take_back(alice, ticket.ticket_id, Here(alice.server, tmp_path, "alice"))
+    told = capsys.readouterr().out
+    assert "too late" in told and "with bob. Play it:" in told
+
+
+async def test_a_hall_that_does_not_answer_keeps_nobody_who_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also in a task that is being cancelled, as Ctrl-C does."""
+
+    async def never(self: Matchmaker, *_: object, **__: object) -> Any:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr("guildhall.cli.matchmaker.LEAVING_SECONDS", 0.1)
+    async with hall(tmp_path) as running:
+        server = f"127.0.0.1:{running.port}"
+        waiting = asyncio.create_task(queue._queue(GAME, FOR_FOUR, Here(server, tmp_path, "alice")))
+        while "You wait" not in capsys.readouterr().out:
+            await asyncio.sleep(0.05)
+        monkeypatch.setattr(Matchmaker, "state", never)
+        monkeypatch.setattr(Matchmaker, "ask", never)
+        waiting.cancel()
+        async with asyncio.timeout(10), matchmaker(running, "alice") as alice:
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            await alice.get_up()
+        told = capsys.readouterr().err
+        assert "may still stand" in told and "queue tiny --leave --name alice" in told
+
+
+def test_how_a_ticket_ended_is_said_in_a_sentence() -> None:
+    told = [queue._why_over(EndedTicket("t", outcome), 2) for outcome in TicketOutcome]
+    assert len(set(told)) == len(told) and all(sentence.endswith(".") for sentence in told)
+    assert queue._why_over(EndedTicket("t", TicketOutcome.EXPIRED), 2) == "Nobody was found in 2 seconds."

@@ -26,7 +26,7 @@ def test_who_was_given_a_token_needs_no_key(held: str, tmp_path: Path) -> None:
 
 
 def test_a_token_speaks_for_its_subject_alone(held: str, tmp_path: Path) -> None:
-    with pytest.raises(Problem, match=HELD):
+    with pytest.raises(Problem, match=f"The token in {HELD} is Zoe's, not Yan's"):
         dev_token(tmp_path / "nowhere", "Yan", ["play"])
     assert dev_token(tmp_path, "Yan", ["play"]) != held
 

@@ -22,7 +22,8 @@ FIRST_PAUSE = 0.1
 LAST_PAUSE = 2.0
 WORTH_TELLING = 1.0
 """Seconds after which a hall that does not answer is spoken of: owners that change take less."""
-TOKENLESS = {grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED}
+OF_TOKENS = {"NO_TOKEN", "INVALID_TOKEN", "TOKEN_EXPIRED", "MISSING_SCOPE"}
+"""Reasons that go with their sentence: whoever made the token looks them up."""
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", 64 * 1024 * 1024),
@@ -43,14 +44,15 @@ _SERVED_APART = "Where each service has processes of its own, a gateway before t
 class HallError(Exception):
     """A request that the hall did not answer: its stable reason, the gRPC code, and a sentence.
 
-    `version`: of the game, as it was refused; 0 where that was not told.
+    `version`: of the game, as it was refused; 0 where that was not told. `subject`: of whom it is true; "" likewise.
     """
 
-    def __init__(self, reason: str, code: grpc.StatusCode, message: str, version: int = 0) -> None:
+    def __init__(self, reason: str, code: grpc.StatusCode, message: str, version: int = 0, subject: str = "") -> None:
         super().__init__(message)
         self.reason = reason
         self.code = code
         self.version = version
+        self.subject = subject
 
 
 class NoHall(HallError):
@@ -298,6 +300,7 @@ class Client:
         rule = info.metadata.get("rule")
         if rule:
             message = f"{message} ({rule})"
-        if error.code() in TOKENLESS:
+        if info.reason in OF_TOKENS:
             message = f"{message} [{info.reason}]"
-        return HallError(info.reason, error.code(), message, int(info.metadata.get("version", 0)))
+        told = info.metadata
+        return HallError(info.reason, error.code(), message, int(told.get("version", 0)), told.get("subject", ""))

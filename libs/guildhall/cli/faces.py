@@ -80,9 +80,14 @@ def game_name(text: str) -> str:
     """The folder's name of a game as typed (`arcane-alley`). Raises typer.BadParameter."""
     name = text.replace("-", "_").lower()
     if name not in games():
-        there = ", ".join(game.replace("_", "-") for game in games())
+        there = ", ".join(map(typed_name, games()))
         raise typer.BadParameter(f"there is no game {text!r}; there are: {there}")
     return name
+
+
+def typed_name(game: str) -> str:
+    """The name of a game's folder as people type it."""
+    return game.replace("_", "-")
 
 
 def rules(game: str) -> Rules:

@@ -1,8 +1,10 @@
 """A client of a hall's matchmaking for one subject and one game."""
 
+import asyncio
+import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
 import grpc
 
@@ -10,7 +12,21 @@ from guildhall.cli.client import PATIENCE_SECONDS, Client, HallError, Tries
 from guildhall.cli.problems import Problem
 from guildhall.matchmaking.v1.structs import GameSeat, State
 
+T = TypeVar("T")
 _SERVICE = "MatchmakingService"
+LEAVING_SECONDS = 3.0
+"""For how long whoever wants to go is kept, to leave nothing behind at a hall that does not answer."""
+
+
+async def soon(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of it, for whoever wants to go. Raises TimeoutError, also in a task that is being cancelled already: not
+    so asyncio.timeout of Python 3.11.2.
+    """
+    return await asyncio.wait_for(work, LEAVING_SECONDS)
+
+
+class NotStarted(Problem):
+    """A table was to start, and did not."""
 
 
 class Matchmaker(Client):
@@ -67,12 +83,18 @@ class Matchmaker(Client):
             if error.reason not in ("OFFER_OVER", "GAME_STARTING"):
                 raise
 
+    async def get_up(self) -> None:
+        """Leave one's table, if the hall answers soon: whoever wants to go is not kept."""
+        with contextlib.suppress(HallError, TimeoutError):
+            await soon(self.ask("LeaveTable"))
+
     async def new_game(self, known: Sequence[str], *, started: bool = False) -> GameSeat:
         """Waits for a game that is not among the known ones, confirming whatever is offered. `started`: at
         a table that was, so there is an offer until there is a game.
 
-        Raises Problem where no game can come of it any more, HallError.
+        Raises NotStarted, Problem where no game can come of it any more, HallError.
         """
+        offered = ""
         async for state in self.states():
             for game in state.games:
                 if game.game_id not in known:
@@ -80,7 +102,10 @@ class Matchmaker(Client):
             if state.table is None and state.ticket is None and state.offer is None:
                 raise Problem("You have no seat any more: you were sent away, or did not confirm in time.")
             if state.offer is None and started:
-                raise Problem("The game does not start: not everybody has confirmed, or the game was refused.")
+                raise NotStarted("The game does not start.")
+            if offered and (state.offer is None or state.offer.offer_id != offered):
+                self._tell("It did not start: somebody has not confirmed. You wait on.")
+            offered = "" if state.offer is None else state.offer.offer_id
             if state.offer is not None and not state.offer.you_confirmed:
                 await self.confirm(state.offer.offer_id)
         raise AssertionError("the stream of states ended")

@@ -170,7 +170,7 @@ class Operator:
                 servers = hall.serving(name)
                 if servers:
                     return servers[0], await self._status(servers[0], name, game_id)
-                unserved.append(name.replace("_", "-"))
+                unserved.append(faces.typed_name(name))
             except HallError as error:
                 if error.code in SILENCE and not isinstance(error, NoHall):
                     silence = silence or error  # it may be of another game

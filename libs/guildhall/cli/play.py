@@ -13,13 +13,14 @@ from rich.markup import escape
 from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, Client, HallError
 from guildhall.cli.faces import BOT, BOT_NAMES, Menu, is_halls_bot, shown
-from guildhall.cli.hints import typed
+from guildhall.cli.hints import Here, typed
 from guildhall.cli.lines import Lines
 from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.options import Options, Rulings, Settings, pairs
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name, dev_token
+from guildhall.cli.ways_out import with_ways_out
 from guildhall.kernel.v1.structs import Undo
 from guildhall.matchmaking.v1.structs import GameSeat, GameTerms, Seating
 from services.bots.player import play as play_bot
@@ -113,7 +114,8 @@ async def _play(
     count = players if players is not None else min(max(3, seats[0]), seats[-1])
     if resume is None and not wanted["seed"]:
         async with Matchmaker(game, server, dev_token(data, me, scopes), patience, console.print) as matchmaker:
-            seat = await _at_table(matchmaker, count, bots, wanted["options"], wanted["rulings"])
+            with with_ways_out(faces.typed_name(game), Here(server, data, me)):
+                seat = await _at_table(matchmaker, count, bots, wanted["options"], wanted["rulings"])
         resume, server = seat.game_id, seat.address or server
     async with Client(game, server, dev_token(data, me, scopes), patience, console.print) as client:
         if resume is None:
@@ -128,7 +130,7 @@ async def _play(
             raise Problem(f"{me} has no seat in game {game_id}; say --name NAME for whoever has.")
         pack = await faces.pack_of(client, view)
         back = typed(
-            "play", game.replace("_", "-"), "--resume", game_id, server=server, data=data, name=me, width=console.width
+            "play", faces.typed_name(game), "--resume", game_id, server=server, data=data, name=me, width=console.width
         )
         check = typed("verify", game_id, server=server, data=data, name=me, width=console.width)
         console.print(f"Game [bold]{game_id}[/bold]. To come back to it:\n{escape(back)}", soft_wrap=True)
@@ -173,8 +175,7 @@ async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Set
         await matchmaker.ask("StartTable")
         return await matchmaker.new_game(known, started=True)
     except BaseException:
-        with contextlib.suppress(HallError):
-            await matchmaker.ask("LeaveTable")
+        await matchmaker.get_up()
         raise
 
 

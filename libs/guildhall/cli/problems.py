@@ -1,6 +1,7 @@
 """What ends a command of the command line: a sentence on stderr and exit code 1."""
 
 import asyncio
+import signal
 from collections.abc import Coroutine
 from typing import Any
 
@@ -16,21 +17,43 @@ class Problem(Exception):
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    """Run a command; problems become one line on stderr and exit code 1, Ctrl-C exit code 130."""
-    failed = interrupted = False
+    """Run a command; problems become one line on stderr and exit code 1.
+
+    Ctrl-C, SIGTERM and a terminal that is closed cancel it, so that it can leave in order what it has begun; the exit
+    code is 128 + the signal's number.
+    """
+    failed, ended_by = False, 0
+
+    def end(number: signal.Signals, task: asyncio.Task[Any]) -> None:
+        nonlocal ended_by
+        ended_by = number
+        task.cancel()
+
+    async def whole() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            # Who ignores it, as nohup does, goes on doing so.
+            if signal.getsignal(number) is signal.SIG_DFL:
+                asyncio.get_running_loop().add_signal_handler(number, end, number, task)
+        await work
+
     try:
-        asyncio.run(work)
+        asyncio.run(whole())
     except* (Problem, HallError, Altered, LogError) as problems:
         # Several tasks may fail of one cause, such as a hall that went away: it is said once.
         for sentence in dict.fromkeys(map(str, leaves(problems))):
             typer.echo(sentence, err=True)
         failed = True
     except* KeyboardInterrupt:
-        interrupted = True
+        ended_by = signal.SIGINT
+    except* asyncio.CancelledError:
+        if not ended_by:
+            raise
     if failed:
         raise typer.Exit(1)
-    if interrupted:
-        raise typer.Exit(130)
+    if ended_by:
+        raise typer.Exit(128 + ended_by)
 
 
 def leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

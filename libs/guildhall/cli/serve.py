@@ -384,9 +384,9 @@ def _keys(source: str | None) -> Keys | None:
 
 def _welcome(hall: Hall) -> None:
     config = hall.config
-    names = ", ".join(rules.game.replace("_", "-") for rules in config.games)
+    names = ", ".join(faces.typed_name(rules.game) for rules in config.games)
     here = f"{config.address}:{hall.port}"
-    plays = [typed("play", rules.game.replace("_", "-"), server=here, data=config.data) for rules in config.games]
+    plays = [typed("play", faces.typed_name(rules.game), server=here, data=config.data) for rules in config.games]
     lines = [
         f"Guildhall listens on {here} (gRPC, with health and reflection)",
         f"  games   {names}",
@@ -420,5 +420,5 @@ def _tell_of_matchmaking(hall: Hall) -> None:
 
 
 def _tell(what: str, config: DoorConfig, port: int, served: Sequence[Rules], besides: Sequence[str] = ()) -> None:
-    names = ", ".join([*(rules.game.replace("_", "-") for rules in served), *besides])
+    names = ", ".join([*(faces.typed_name(rules.game) for rules in served), *besides])
     typer.echo(f"{what} listens on {config.address}:{port} (gRPC, with health and reflection): {names}")

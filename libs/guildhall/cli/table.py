@@ -1,7 +1,8 @@
 """`guildhall table`: a game set up by hand, with friends and bots."""
 
-import contextlib
-from collections.abc import Awaitable, Callable
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,19 +10,21 @@ import typer
 
 from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, HallError
-from guildhall.cli.hints import typed
-from guildhall.cli.matchmaker import Matchmaker
+from guildhall.cli.hints import Here
+from guildhall.cli.matchmaker import Matchmaker, NotStarted
 from guildhall.cli.options import Options, Rulings, pairs
 from guildhall.cli.problems import Problem, run
-from guildhall.cli.queue import PATIENCE_SECONDS, tell_game
+from guildhall.cli.queue import open_matchmaker, tell_game
 from guildhall.cli.token import DEFAULT_DATA
-from guildhall.cli.tokens import default_name, dev_token
-from guildhall.matchmaking.v1.structs import GameTerms, Seating, Table
+from guildhall.cli.tokens import default_name
+from guildhall.cli.ways_out import with_ways_out
+from guildhall.matchmaking.v1.structs import GameTerms, Seating, State, Table
 
 Game = Annotated[str, typer.Argument(help="Which game, for example arcane-alley.")]
 Name = Annotated[str | None, typer.Option("--name", help="Your name. Default: your login.")]
 Server = Annotated[str, typer.Option("--server", help="Where the hall listens, host:port.")]
 Data = Annotated[Path, typer.Option("--data", help="Data directory of the hall: its key signs your token.")]
+Work = Callable[[Matchmaker, Here], Awaitable[None]]
 
 
 def register(app: typer.Typer) -> None:
@@ -29,6 +32,10 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Set a game up at a table, with friends and bots.", no_args_is_help=True)
     group.command(name="create")(create)
     group.command(name="join")(join)
+    group.command(name="wait")(wait)
+    group.command(name="add-bot")(add_bot)
+    group.command(name="remove-bot")(remove_bot)
+    group.command(name="kick")(kick)
     group.command(name="start")(start)
     group.command(name="show")(show)
     group.command(name="list")(list_tables)
@@ -38,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 def create(
     game: Game,
-    seats: Annotated[int, typer.Option(help="Number of seats.")] = 3,
+    seats: Annotated[int, typer.Option(min=1, max=99, help="Number of seats.")] = 3,
     bot: Annotated[
         list[str] | None, typer.Option(help=f"A bot of this strength on one seat; repeatable. {faces.STRENGTHS}")
     ] = None,
@@ -53,21 +60,23 @@ def create(
 ) -> None:
     """Open a table, and sit down on its first seat."""
     terms = GameTerms(options=pairs(option, "--option"), rulings=pairs(ruling, "--ruling"))
+    bots = bot or []
+    if 1 + len(bots) > seats:
+        said = f"you and {len(bots)} bot{'s' if len(bots) > 1 else ''} need {1 + len(bots)} seats"
+        raise typer.BadParameter(f"{said}, not {seats}", param_hint="--seats")
 
-    async def work(matchmaker: Matchmaker, me: str) -> None:
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
         seating = int(Seating.AS_SEATED if as_seated else Seating.DRAWN)
         await matchmaker.ask("CreateTable", terms=terms, seats=seats, seating=seating, unrated=unrated, private=private)
         try:
-            for strength in bot or ():
+            for strength in bots:
                 await matchmaker.ask("AddBot", strength=strength)
         except BaseException:
-            with contextlib.suppress(HallError):
-                await matchmaker.ask("LeaveTable")
+            await matchmaker.get_up()
             raise
         table = await _own(matchmaker)
         _tell(table)
-        key = ["--code", table.code] if table.code else ["--id", table.table_id]
-        typer.echo(f"Others join it:\n{typed('table', 'join', game, *key, server=server, data=data)}")
+        _tell_how_to_fill_and_start(matchmaker.about, table, here)
 
     _at(game, name, server, data, work)
 
@@ -81,28 +90,96 @@ def join(
     server: Server = DEFAULT_SERVER,
     data: Data = DEFAULT_DATA,
 ) -> None:
-    """Sit down at a table."""
+    """Sit down at a table, and wait until it starts. If you sit there already, wait on."""
     if bool(code) == bool(id):
         raise typer.BadParameter("say --code CODE or --id ID", param_hint="--code")
 
-    async def work(matchmaker: Matchmaker, me: str) -> None:
-        known = [seat.game_id for seat in (await matchmaker.state()).games]
-        await matchmaker.ask("SitDown", code=code, table_id=id)
-        _tell(await _own(matchmaker))
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
+        state = await matchmaker.state()
+        if state.table is None or (id or code) not in (state.table.table_id, state.table.code):
+            await _sit_down(matchmaker, code, id)
         if wait:
-            typer.echo("You wait until it starts. Ctrl-C ends waiting; you keep your seat.")
-            tell_game(matchmaker.about, await matchmaker.new_game(known), me, server, data)
+            await _wait(matchmaker, state, here)
+        else:
+            _tell(await _own(matchmaker))
+            typer.echo(f"You sit there. {_to_wait(matchmaker.about, here)}")
+
+    _at(game, name, server, data, work)
+
+
+def wait(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: Data = DEFAULT_DATA) -> None:
+    """Wait at your table until its owner starts the game, and confirm."""
+
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
+        await _wait(matchmaker, await matchmaker.state(), here)
+
+    _at(game, name, server, data, work)
+
+
+def add_bot(
+    game: Game,
+    bot: Annotated[str, typer.Argument(help=f"How strong it is. {faces.STRENGTHS}")],
+    name: Name = None,
+    server: Server = DEFAULT_SERVER,
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Give a free seat at your own table to a bot."""
+
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
+        await matchmaker.ask("AddBot", strength=bot)
+        _tell(await _own(matchmaker))
+
+    _at(game, name, server, data, work)
+
+
+def remove_bot(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: Data = DEFAULT_DATA) -> None:
+    """Free the seat of the last bot at your own table."""
+
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
+        bots = [number for number, seat in enumerate((await _own(matchmaker)).seats) if seat.bot]
+        if not bots:
+            raise Problem("No bot sits at your table.")
+        await matchmaker.ask("RemoveBot", seat=bots[-1])
+        _tell(await _own(matchmaker))
+
+    _at(game, name, server, data, work)
+
+
+def kick(
+    game: Game,
+    person: Annotated[str, typer.Argument(help="Whom, by name.")],
+    name: Name = None,
+    server: Server = DEFAULT_SERVER,
+    data: Data = DEFAULT_DATA,
+) -> None:
+    """Send somebody away from your own table, for good; a private table gets another code."""
+
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
+        await matchmaker.ask("KickFromTable", subject=person)
+        _tell(await _own(matchmaker))
 
     _at(game, name, server, data, work)
 
 
 def start(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: Data = DEFAULT_DATA) -> None:
-    """Start the game at your table, once every seat is taken; whoever sits there has to confirm."""
+    """Start the game at your own table, once every seat is taken; whoever sits there has to confirm."""
 
-    async def work(matchmaker: Matchmaker, me: str) -> None:
-        known = [seat.game_id for seat in (await matchmaker.state()).games]
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
+        known = _games(await matchmaker.state())
         await matchmaker.ask("StartTable")
-        tell_game(matchmaker.about, await matchmaker.new_game(known, started=True), me, server, data)
+        asked = await matchmaker.state()
+        people = _others(asked.table, here.me)
+        if asked.offer is not None and people:
+            seconds = max(0, asked.offer.deadline_ms // 1000 - int(time.time()))
+            typer.echo(f"{_and(people)} {_has_or_have(people)} {seconds} seconds to confirm.")
+        try:
+            seat = await matchmaker.new_game(known, started=True)
+        except asyncio.CancelledError:
+            typer.echo("It starts all the same, if everybody confirms. Your games: guildhall games mine.")
+            raise
+        except NotStarted as not_started:
+            raise Problem(f"{not_started} {_why(people, (await matchmaker.state()).table, here.me)}") from None
+        tell_game(matchmaker.about, seat, here)
 
     _at(game, name, server, data, work)
 
@@ -110,7 +187,7 @@ def start(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: 
 def show(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: Data = DEFAULT_DATA) -> None:
     """Show the table at which you sit."""
 
-    async def work(matchmaker: Matchmaker, me: str) -> None:
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
         _tell(await _own(matchmaker))
 
     _at(game, name, server, data, work)
@@ -119,15 +196,18 @@ def show(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: D
 def list_tables(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: Data = DEFAULT_DATA) -> None:
     """List the public tables."""
 
-    async def work(matchmaker: Matchmaker, me: str) -> None:
-        token = ""
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
+        token, none = "", True
         while True:
             page = await matchmaker.read("ListTables", page_token=token)
             for table in page.tables:
+                none = False
                 _tell(table)
             token = page.next_page_token
             if not token:
-                return
+                break
+        if none:
+            typer.echo("There are none.", err=True)
 
     _at(game, name, server, data, work)
 
@@ -135,35 +215,94 @@ def list_tables(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, 
 def leave(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: Data = DEFAULT_DATA) -> None:
     """Leave your table."""
 
-    async def work(matchmaker: Matchmaker, me: str) -> None:
+    async def work(matchmaker: Matchmaker, here: Here) -> None:
         await matchmaker.ask("LeaveTable")
         typer.echo("You have left the table.")
 
     _at(game, name, server, data, work)
 
 
-def _at(
-    game: str, name: str | None, server: str, data: Path, work: Callable[[Matchmaker, str], Awaitable[None]]
-) -> None:
+def _at(game: str, name: str | None, server: str, data: Path, work: Work) -> None:
+    chosen, here = faces.game_name(game), Here(server, data, name or default_name())
+
     async def whole() -> None:
-        me = name or default_name()
-        token = dev_token(data, me, ["play"])
-        async with Matchmaker(faces.game_name(game), server, token, PATIENCE_SECONDS, typer.echo) as matchmaker:
+        async with open_matchmaker(chosen, here) as matchmaker:
             await matchmaker.ready()
-            await work(matchmaker, me)
+            with with_ways_out(faces.typed_name(chosen), here):
+                await work(matchmaker, here)
 
     run(whole())
+
+
+async def _sit_down(matchmaker: Matchmaker, code: str, table_id: str) -> None:
+    """Raises Problem where what was named is no such thing, HallError."""
+    try:
+        await matchmaker.ask("SitDown", code=code, table_id=table_id)
+    except HallError as error:
+        if error.reason == "TABLE_NOT_FOUND":
+            raise Problem(f"{error} The code of a private table goes with --code.") from None
+        if error.reason == "CODE_NOT_FOUND":
+            raise Problem(f"{error} The id of a public table goes with --id.") from None
+        raise
+
+
+async def _wait(matchmaker: Matchmaker, before: State, here: Here) -> None:
+    """Wait at one's table for a game that was not there before, and tell it. Raises Problem, HallError."""
+    _tell(await _own(matchmaker))
+    typer.echo(f"You wait until it starts. Ctrl-C ends waiting; you keep your seat. {_to_wait(matchmaker.about, here)}")
+    tell_game(matchmaker.about, await matchmaker.new_game(_games(before)), here)
+
+
+def _to_wait(game: str, here: Here) -> str:
+    again = here.typed("table", "wait", faces.typed_name(game))
+    return f"Whoever does not wait there when it starts loses it:\n{again}"
 
 
 async def _own(matchmaker: Matchmaker) -> Table:
     """Where the subject sits. Raises Problem, HallError."""
     table = (await matchmaker.state()).table
     if table is None:
-        raise Problem("You sit at no table.")
+        raise Problem("You sit at no table. Your games: guildhall games mine.")
     return table
+
+
+def _games(state: State) -> Sequence[str]:
+    return [seat.game_id for seat in state.games]
+
+
+def _others(table: Table | None, me: str) -> Sequence[str]:
+    return [seat.subject for seat in table.seats if seat.subject and seat.subject != me] if table else []
+
+
+def _why(asked: Sequence[str], table: Table | None, me: str) -> str:
+    """Why a table did not start of whose people these were asked, as far as it shows in who still sits there."""
+    if table is None:
+        return "You have no seat there any more."
+    gone = [person for person in asked if person not in _others(table, me)]
+    if gone:
+        return f"{_and(gone)} {_has_or_have(gone)} not confirmed in time, or left, and sits there no more."
+    return "The hall could not make it."
+
+
+def _and(people: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(people[:-1]), people[-1]]))
+
+
+def _has_or_have(people: Sequence[str]) -> str:
+    return "has" if len(people) == 1 else "have"
 
 
 def _tell(table: Table) -> None:
     seats = ", ".join(faces.shown(seat.subject) or (f"{seat.bot} bot" if seat.bot else "free") for seat in table.seats)
     code = f", code {table.code}" if table.code else ""
     typer.echo(f"Table {table.table_id} of {faces.shown(table.owner)}{code}: {seats}")
+
+
+def _tell_how_to_fill_and_start(game: str, table: Table, here: Here) -> None:
+    typed = faces.typed_name(game)
+    if any(not seat.subject and not seat.bot for seat in table.seats):
+        key = ["--code", table.code] if table.code else ["--id", table.table_id]
+        typer.echo("Others join it (from another machine with a token of this hall, see README):")
+        typer.echo(here.typed_by_others("table", "join", typed, *key))
+        typer.echo(f"A bot takes a free seat:\n{here.typed('table', 'add-bot', typed, faces.strengths(game)[0])}")
+    typer.echo(f"Once every seat is taken, start it:\n{here.typed('table', 'start', typed)}")

@@ -17,9 +17,14 @@ HELD = "GUILDHALL_TOKEN"
 """The variable of the environment with the token of somebody who was given one, and has no hall's key."""
 
 
+def is_guest() -> bool:
+    """Whether the environment holds a token."""
+    return HELD in os.environ
+
+
 def default_name() -> str:
     """The subject of the token in the environment; without one, the name of whoever is logged in. Raises Problem."""
-    if HELD in os.environ:
+    if is_guest():
         return _subject(os.environ[HELD])
     try:
         return getpass.getuser()
@@ -31,11 +36,14 @@ def dev_token(data: Path, subject: str, scopes: Sequence[str]) -> str:
     """The environment's token if it is the subject's, else one for a day. Raises Problem where the directory has no key
     or the subject cannot be one.
     """
-    if HELD in os.environ and _subject(os.environ[HELD]) == subject:
+    holder = _subject(os.environ[HELD]) if is_guest() else ""
+    if holder == subject:
         return os.environ[HELD]
     try:
         return mint(existing_key(data), subject, scopes, DAY)
     except FileNotFoundError:
+        if holder:
+            raise Problem(f"The token in {HELD} is {holder}'s, not {subject}'s; leave --name out.") from None
         raise Problem(
             f"There is no {data / KEY_FILE}: the hall makes it when it starts (make run). "
             "Is --data the directory of your hall? At somebody else's hall you need a token of theirs for "

@@ -15,7 +15,7 @@ from guildhall.kernel.packs import Packs
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import GameCreated
 
-MOST_TOLD = 1_000
+MOST_TOLD = 300
 """Characters of a list in a refusal. An error's trailers carry the message three times, and hold 8 KB."""
 MOST_ECHOED = 40
 """Characters of somebody's own text that a refusal repeats."""
