@@ -81,7 +81,7 @@ def _put_back(broker: Broker, tmp_path: Path, redis: str) -> None:
         goes_on = until_told("goes on", "pool", "repair", "trickerion", "--why", "a disk went bad", *of_olga(second))
         assert "quarantined" not in done("pool", "list", *of_olga(second)), goes_on
         assert "can be folded" in refused("pool", "repair", "trickerion", "--why", "again", *of_olga(second))
-        with pytest.raises(HallError, match="waits in the queue already"):
+        with pytest.raises(HallError, match="You wait in the queue already"):
             asyncio.run(wait_for_a_game(second, "alice"))
         asyncio.run(wait_for_a_game(second, "bob"))
         second.stop()

@@ -19,8 +19,8 @@ LEAVING_SECONDS = 3.0
 
 
 async def soon(work: Coroutine[Any, Any, T]) -> T:
-    """What comes of it, for whoever wants to go. Raises TimeoutError, also in a task that is being cancelled already: not
-    so asyncio.timeout of Python 3.11.2.
+    """What comes of it, for whoever wants to go. Raises TimeoutError, also in a task that is being cancelled: not so
+    asyncio.timeout of Python 3.11.2.
     """
     return await asyncio.wait_for(work, LEAVING_SECONDS)
 

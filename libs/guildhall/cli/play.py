@@ -122,7 +122,8 @@ async def _play(
             # Whose luck is known is nobody else's game: no table takes it, so its bots are this process's.
             names = [name for name in BOT_NAMES if name != me]
             others = [f"{BOT}/{bots}/{names[n % len(names)]}" for n in range(count - 1)]
-            game_id = await client.create(subjects=(me, *others), **wanted)
+            with with_ways_out(faces.typed_name(game), Here(server, data, me)):
+                game_id = await client.create(subjects=(me, *others), **wanted)
         else:
             game_id = resume
         view = await client.view(game_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import threading
 from collections.abc import Coroutine
 from typing import Any
 
@@ -23,6 +24,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
     code is 128 + the signal's number.
     """
     failed, ended_by = False, 0
+    in_main_thread = threading.current_thread() is threading.main_thread()  # signals are told to no other
 
     def end(number: signal.Signals, task: asyncio.Task[Any]) -> None:
         nonlocal ended_by
@@ -32,7 +34,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
     async def whole() -> None:
         task = asyncio.current_task()
         assert task is not None
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP) if in_main_thread else ():
             # Who ignores it, as nohup does, goes on doing so.
             if signal.getsignal(number) is signal.SIG_DFL:
                 asyncio.get_running_loop().add_signal_handler(number, end, number, task)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from guildhall.cli.client import HallError
 from guildhall.cli.hints import Here, typed
 from guildhall.cli.problems import Problem
+from guildhall.kernel.rules import THERE_ARE
 
 
 def waiting(game: str, here: Here) -> str:
@@ -39,4 +40,6 @@ def with_ways_out(game: str, here: Here) -> Iterator[None]:
         ways = _ANYBODYS | (_ONES_OWN if refused.subject == here.me else {})
         if refused.reason not in ways:
             raise
-        raise Problem(f"{refused}\n{ways[refused.reason](game, here)}") from None
+        # What there is stands in what the way out gives, in lines.
+        said = str(refused).partition(THERE_ARE)[0]
+        raise Problem(f"{said}\n{ways[refused.reason](game, here)}") from None

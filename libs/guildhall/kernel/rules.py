@@ -15,8 +15,10 @@ from guildhall.kernel.packs import Packs
 from guildhall.kernel.refusal import Refusal
 from guildhall.kernel.v1.structs import GameCreated
 
-MOST_TOLD = 300
+MOST_TOLD = 1_000
 """Characters of a list in a refusal. An error's trailers carry the message three times, and hold 8 KB."""
+THERE_ARE = " There are: "
+"""Before such a list."""
 MOST_ECHOED = 40
 """Characters of somebody's own text that a refusal repeats."""
 
@@ -132,7 +134,7 @@ def resolve(chosen: Mapping[str, str], declared: tuple[Choosable, ...], what: st
     for name, value in chosen.items():
         if name not in known:
             there = shorten(", ".join(map(str, declared)), MOST_TOLD, placeholder=" …") or "none"
-            raise Refusal(f"UNKNOWN_{what.upper()}", f"There is no {what} {_echoed(name)}. There are: {there}.")
+            raise Refusal(f"UNKNOWN_{what.upper()}", f"There is no {what} {_echoed(name)}.{THERE_ARE}{there}.")
         values = known[name].values
         if values is not None and value not in values:
             raise Refusal(

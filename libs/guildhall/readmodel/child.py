@@ -19,7 +19,7 @@ from guildhall.telemetry import logs
 
 SOCKET = "redis.sock"
 DUMP = "dump.rdb"
-_SAVE = "300 1 60 10000"
+_SAVE = ("--save", "300", "1", "--save", "60", "10000")
 """When it stores what it holds, if at all: after so many seconds with so many changes, and when it is ended."""
 _START_SECONDS = 60.0
 """Also to read what it has stored."""
@@ -129,7 +129,7 @@ class RedisChild:
 
     async def _run(self) -> None:
         self.socket.unlink(missing_ok=True)
-        storing = ("--save", "") if self._keep is None else ("--save", _SAVE, "--dir", str(self._keep.resolve()))
+        storing = ("--save", "") if self._keep is None else (*_SAVE, "--dir", str(self._keep.resolve()))
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", "-c", _WITH_PARENT, str(os.getpid()), str(server_binary())),
             *("--port", "0", "--unixsocket", str(self.socket), "--unixsocketperm", "700"),
