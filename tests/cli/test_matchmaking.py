@@ -88,20 +88,21 @@ def test_who_ignores_a_hangup_waits_on(hall: RunningHall) -> None:
 
 
 def test_whoever_waits_already_goes_on_with_that_ticket(hall: RunningHall) -> None:
-    queue = ("queue", "trickerion", "--players", "2", "--option", "dark_alley=true")
+    queue = ("queue", "trickerion", "--players", "2", "--option", "dark_alley=true", "--clock", "90")
+    what = "for 2 players, a clock of 90 seconds, dark_alley=true"
     with following([*GUILDHALL, *words(hall, "petra", *queue)]) as lost:
         assert lost.stdout is not None and "You wait in the queue." in lost.stdout.readline()
         lost.kill()
     other = guildhall(*words(hall, "petra", "queue", "trickerion", "--players", "3"))
     assert other.returncode == 1
     said, *ways = other.stderr.splitlines()
-    assert said.startswith("You wait in the queue already, for 2 players, dark_alley=true. Go on waiting, or")
+    assert said.startswith(f"You wait in the queue already, {what}. Go on waiting, or")
     assert ["--leave" in way for way in ways] == [False, True]
     table = guildhall(*words(hall, "petra", "table", "create", "trickerion"))
     assert table.returncode == 1 and table.stderr.splitlines()[-2:] == ways
     with following(["sh", "-c", f"exec {ways[0]}"]) as again:
         assert again.stdout is not None
-        assert "for 2 players, dark_alley=true: you go on with that ticket" in again.stdout.readline()
+        assert f"{what}: you go on with that ticket" in again.stdout.readline()
         quinn = guildhall(*words(hall, "quinn", *queue))
         told, _ = again.communicate(timeout=30)
     assert game_id(quinn.stdout) == game_id(told)

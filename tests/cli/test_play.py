@@ -4,6 +4,7 @@ import contextlib
 import re
 import shlex
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -234,3 +235,21 @@ def test_ctrl_c_leaves_without_a_traceback(hall: RunningHall) -> None:
 def test_without_a_terminal_it_is_plain_text(hall: RunningHall) -> None:
     result = guildhall("play", "arcane-alley", "--name", "Zoe", *hall.there)
     assert result.returncode == 0 and "\x1b" not in result.stdout and "The game waits for you" in result.stdout
+
+
+def test_whoever_thinks_for_too_long_finds_the_next_question(hall: RunningHall) -> None:
+    """The clock answers, and what is typed afterwards is an answer no more."""
+    queue = ("queue", "arcane-alley", "--players", "2", "--bots", "random", "--bots-after", "0", "--clock", "3")
+    queued = guildhall(*queue, "--name", "Yan", *hall.there)
+    found = re.search(r"Game ([a-z2-7]{26})", queued.stdout)
+    assert found, queued.stderr
+    asked = []
+
+    def late(question: str, number: int) -> str:
+        asked.append(question)
+        time.sleep(4.0 if number == 0 else 0.0)
+        return "" if number < 2 else "quit"
+
+    screen = sit_down(["--resume", found[1], "--name", "Yan", *hall.there], late)
+    assert screen.exit_code == 0 and "The game waits for you" in screen.text and "Traceback" not in screen.text
+    assert len(asked) == 3 and all(re.search(r"help for more.* · until \d\d:\d\d:\d\d", question) for question in asked)

@@ -18,6 +18,7 @@ from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.problems import Problem
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import Hall
+from guildhall.kernel.v1.structs import Clock
 from guildhall.matchmaking.v1.structs import BotFill, EndedTicket, GameTerms, Offer, State, Ticket, TicketOutcome
 from tests.matchmaking.hall import GAME, hall, players, quick
 
@@ -164,7 +165,8 @@ async def test_the_ticket_is_taken_back_whatever_ends_the_wait(tmp_path: Path, m
 # --- a ticket that is there already
 
 
-TICKET = Ticket("t", terms=GameTerms((("dark", "true"), ("long", "false"))), seats=(3, 2), bots=BotFill("random", 1000))
+TERMS = GameTerms((("dark", "true"), ("long", "false")), clock=Clock(60_000))
+TICKET = Ticket("t", terms=TERMS, seats=(3, 2), bots=BotFill("random", 1000))
 
 
 @pytest.mark.parametrize(
@@ -177,6 +179,8 @@ TICKET = Ticket("t", terms=GameTerms((("dark", "true"), ("long", "false"))), sea
         ({"bots": BotFill("random", 1000)}, True),
         ({"bots": BotFill("random", 2000)}, False),
         ({"terms": GameTerms((("dark", "true"),))}, True),
+        ({"terms": GameTerms(clock=Clock(60_000))}, True),
+        ({"terms": GameTerms(clock=Clock(61_000))}, False),
         ({"terms": GameTerms((("dark", "false"),))}, False),
         ({"terms": GameTerms(rulings=(("dark", "true"),))}, False),
     ],

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -264,7 +265,7 @@ class Table:
         top = self._terminal.menu(view, legal.decision.kind, self._client.options(legal), shown)
         menu = top
         while True:
-            self._show(menu, back=menu is not top, undo=undo is not None)
+            self._show(menu, legal.decision.deadline_ms, back=menu is not top, undo=undo is not None)
             line = await self._lines.next()
             if line is None or line in ("q", "quit", "exit"):
                 raise Left
@@ -290,12 +291,14 @@ class Table:
             else:
                 self._inform(word, rest, view)
 
-    def _show(self, menu: Menu, *, back: bool, undo: bool) -> None:
+    def _show(self, menu: Menu, deadline_ms: int, *, back: bool, undo: bool) -> None:
         self._console.print(f"\n[bold]{escape(menu.question)}[/bold]")
         for entry in menu.entries:
             more = " …" if hasattr(entry.then, "entries") else ""
             self._console.print(f" [cyan]{entry.key:>3}[/cyan]  {escape(entry.text)}{more}")
         hints = (" · b back" if back else "") + (" · u undo" if undo else "")
+        if deadline_ms:
+            hints += f" · until {datetime.fromtimestamp(deadline_ms / 1000):%H:%M:%S}"
         self._console.print(f"[dim]{'help for more' + hints}[/dim] > ", end="")
         self._console.file.flush()
 

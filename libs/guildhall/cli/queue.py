@@ -12,7 +12,7 @@ from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, HallError, NoHall
 from guildhall.cli.hints import Here
 from guildhall.cli.matchmaker import Matchmaker, soon
-from guildhall.cli.options import Options, Rulings, pairs
+from guildhall.cli.options import ClockSeconds, Options, Rulings, game_terms
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import DAY, default_name, dev_token
@@ -38,6 +38,7 @@ class Wish:
         return (
             (not self.seats or self.seats == ticket.seats)
             and (self.bots is None or self.bots == ticket.bots)
+            and (self.terms.clock is None or self.terms.clock == there.clock)
             and set(self.terms.options) <= set(there.options)
             and set(self.terms.rulings) <= set(there.rulings)
         )
@@ -64,6 +65,7 @@ def queue(
     ] = False,
     option: Options = None,
     ruling: Rulings = None,
+    clock: ClockSeconds = None,
     name: Annotated[str | None, typer.Option(help="Your name. Default: your login.")] = None,
     server: Annotated[str, typer.Option(help="Where the hall listens, host:port.")] = DEFAULT_SERVER,
     data: Annotated[Path, typer.Option(help="Data directory of the hall: its key signs your token.")] = DEFAULT_DATA,
@@ -75,8 +77,8 @@ def queue(
     if leave:
         run(_leave(chosen, here))
         return
-    terms = GameTerms(options=pairs(option, "--option"), rulings=pairs(ruling, "--ruling"))
     fill = BotFill(bots, bots_after * 1000) if bots else None
+    terms = game_terms(option, ruling, clock)
     run(_queue(chosen, Wish(terms, tuple(players or ()), fill, wait * 1000), here))
 
 
@@ -133,7 +135,8 @@ def _described(game: str, ticket: Ticket) -> str:
     rules, terms = faces.rules(game), ticket.terms or GameTerms()
     chosen = _chosen(terms.options, rules.options) + _chosen(terms.rulings, rules.rulings)
     bots = [f"{ticket.bots.strength} bots"] if ticket.bots else []
-    return ", ".join([f"for {' or '.join(map(str, ticket.seats))} players", *bots, *chosen])
+    clock = [f"a clock of {terms.clock.decision_ms // 1000} seconds"] if terms.clock else []
+    return ", ".join([f"for {' or '.join(map(str, ticket.seats))} players", *bots, *clock, *chosen])
 
 
 def _chosen(settings: Sequence[tuple[str, str]], declared: Sequence[Choosable]) -> list[str]:

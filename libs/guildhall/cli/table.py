@@ -12,13 +12,13 @@ from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, HallError
 from guildhall.cli.hints import Here
 from guildhall.cli.matchmaker import Matchmaker, NotStarted
-from guildhall.cli.options import Options, Rulings, pairs
+from guildhall.cli.options import ClockSeconds, Options, Rulings, game_terms
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.queue import open_matchmaker, tell_game
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name
 from guildhall.cli.ways_out import with_ways_out
-from guildhall.matchmaking.v1.structs import GameTerms, Seating, State, Table
+from guildhall.matchmaking.v1.structs import Seating, State, Table
 
 Game = Annotated[str, typer.Argument(help="Which game, for example arcane-alley.")]
 Name = Annotated[str | None, typer.Option("--name", help="Your name. Default: your login.")]
@@ -54,12 +54,13 @@ def create(
     unrated: Annotated[bool, typer.Option(help="The game does not count for ratings.")] = False,
     option: Options = None,
     ruling: Rulings = None,
+    clock: ClockSeconds = None,
     name: Name = None,
     server: Server = DEFAULT_SERVER,
     data: Data = DEFAULT_DATA,
 ) -> None:
     """Open a table, and sit down on its first seat."""
-    terms = GameTerms(options=pairs(option, "--option"), rulings=pairs(ruling, "--ruling"))
+    terms = game_terms(option, ruling, clock)
     bots = bot or []
     if 1 + len(bots) > seats:
         said = f"you and {len(bots)} bot{'s' if len(bots) > 1 else ''} need {1 + len(bots)} seats"
