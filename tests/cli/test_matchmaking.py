@@ -19,6 +19,10 @@ from services.bots.random_choice import RandomChoice
 from tests.cli.hall import GUILDHALL, RunningHall, following, guildhall, running_hall, serving
 
 
+UNIGNORED = ["env", "--default-signal=INT,TERM,HUP"]
+"""Before a command that is sent signals: whoever runs the tests may ignore some, as nohup does, and pass that on."""
+
+
 @pytest.fixture(scope="module")
 def hall(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningHall]:
     with running_hall(tmp_path_factory.mktemp("hall")) as running:
@@ -53,7 +57,7 @@ def test_bots_fill_up(hall: RunningHall) -> None:
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_whoever_goes_takes_the_ticket_back(hall: RunningHall, end: signal.Signals) -> None:
-    queue = [*GUILDHALL, *words(hall, "dave", "queue", "trickerion", "--players", "4")]
+    queue = [*UNIGNORED, *GUILDHALL, *words(hall, "dave", "queue", "trickerion", "--players", "4")]
     with following(queue) as dave:
         assert dave.stdout is not None
         assert "You wait in the queue" in dave.stdout.readline()
@@ -66,7 +70,7 @@ def test_whoever_goes_takes_the_ticket_back(hall: RunningHall, end: signal.Signa
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminal_that_is_closed_leaves_no_ticket(hall: RunningHall, end: signal.Signals) -> None:
-    with following([*GUILDHALL, *words(hall, "dora", "queue", "trickerion")]) as dora:
+    with following([*UNIGNORED, *GUILDHALL, *words(hall, "dora", "queue", "trickerion")]) as dora:
         assert dora.stdout is not None and "You wait in the queue." in dora.stdout.readline()
         dora.stdout.close()  # what it says now fails
         dora.send_signal(end)
