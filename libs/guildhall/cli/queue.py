@@ -93,7 +93,9 @@ async def _leave(game: str, here: Here) -> None:
         ticket = (await matchmaker.state()).ticket
         if ticket is None:
             raise Problem("You do not wait in the queue.")
-        await _take_back(matchmaker, ticket.ticket_id, here)
+        seat = await _cancelled(matchmaker, ticket.ticket_id)
+        if seat is not None:
+            tell_game(game, seat, here)
 
 
 async def _queue(game: str, wish: Wish, here: Here) -> None:
