@@ -18,7 +18,6 @@ from services.bots.player import play
 from services.bots.random_choice import RandomChoice
 from tests.cli.hall import GUILDHALL, RunningHall, following, guildhall, running_hall, serving
 
-
 UNIGNORED = ["env", "--default-signal=INT,TERM,HUP"]
 """Before a command that is sent signals: whoever runs the tests may ignore some, as nohup does, and pass that on."""
 
