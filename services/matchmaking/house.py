@@ -72,9 +72,11 @@ class HouseRules:
 
     def check_seats(self, seats: Sequence[int]) -> None:
         """Raises Refusal INVALID_SEATS for none, for one twice, and for what the game is not for."""
-        if not seats or len(set(seats)) != len(seats) or not set(seats) <= set(self.rules.seats):
+        if not seats or not set(seats) <= set(self.rules.seats):
             first, last = self.rules.seats[0], self.rules.seats[-1]
-            raise Refusal("INVALID_SEATS", f"Seats are different numbers from {first} to {last}.")
+            raise Refusal("INVALID_SEATS", f"This game has from {first} to {last} seats.")
+        if len(set(seats)) != len(seats):
+            raise Refusal("INVALID_SEATS", "A number of seats is named once.")
 
     def _resolve(self, terms: GameTerms, seats: int) -> GameTerms:
         for named, declared, what in (
