@@ -78,6 +78,33 @@ def test_a_terminal_that_is_closed_leaves_no_ticket(hall: RunningHall, end: sign
     assert nothing.stderr == "You do not wait in the queue.\n"
 
 
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        ([signal.SIGINT], 130),
+        ([signal.SIGTERM], 143),
+        ([signal.SIGINT, signal.SIGINT], 130),
+        ([signal.SIGTERM, signal.SIGTERM], -signal.SIGTERM),
+    ],
+)
+def test_a_hall_that_is_away_keeps_nobody(hall: RunningHall, sent: list[signal.Signals], code: int) -> None:
+    """The first signal asks it for some seconds, the second does not."""
+    queue = words(hall, "nora", "queue", "trickerion")
+    with following([*UNIGNORED, *GUILDHALL, *queue]) as nora:
+        assert nora.stdout is not None and "You wait in the queue." in nora.stdout.readline()
+        hall.process.send_signal(signal.SIGSTOP)
+        try:
+            for number in sent:
+                nora.send_signal(number)
+                time.sleep(0.5)
+            _, told = nora.communicate(timeout=30)
+        finally:
+            hall.process.send_signal(signal.SIGCONT)
+        assert nora.returncode == code and "Traceback" not in told
+        assert len(sent) == 2 or "your ticket may still stand" in told
+    assert guildhall(*queue, "--leave").stdout == "Your ticket is taken back.\n"
+
+
 def test_who_ignores_a_hangup_waits_on(hall: RunningHall) -> None:
     with following(["nohup", *GUILDHALL, *words(hall, "olaf", "queue", "trickerion")]) as olaf:
         assert olaf.stdout is not None and "You wait in the queue." in olaf.stdout.readline()

@@ -29,6 +29,7 @@ def run(work: Coroutine[Any, Any, None]) -> None:
     def end(number: signal.Signals, task: asyncio.Task[Any]) -> None:
         nonlocal ended_by
         ended_by = number
+        task.get_loop().remove_signal_handler(number)  # the second one is not asked what it has begun
         task.cancel()
 
     async def whole() -> None:
