@@ -75,7 +75,7 @@ async def test_a_table_that_did_not_start_is_told_and_waited_for(
         await bob.ask("AddBot", strength="random")
         await bob.ask("StartTable")
         assert "alice" in (await waiting).subjects
-        assert told == ["It did not start: somebody has not confirmed. You wait on."]
+        assert told == ["It did not start: not everybody confirmed, or the hall could not make it. You wait on."]
 
 
 async def test_whoever_was_sent_away_waits_no_more(tmp_path: Path) -> None:
@@ -166,14 +166,15 @@ async def test_the_ticket_is_taken_back_whatever_ends_the_wait(tmp_path: Path, m
 
 
 TERMS = GameTerms((("dark", "true"), ("long", "false")), clock=Clock(60_000))
-TICKET = Ticket("t", terms=TERMS, seats=(3, 2), bots=BotFill("random", 1000))
+TICKET = Ticket("t", terms=TERMS, seats=(3, 2), bots=BotFill("random", 1000), since_ms=1_000_000, expires_ms=1_060_005)
 
 
 @pytest.mark.parametrize(
     ("wish", "fits"),
     [
         ({}, True),
-        ({"wait_ms": 5}, True),
+        ({"wait_ms": 60_000}, True),
+        ({"wait_ms": 30_000}, False),
         ({"seats": (3, 2)}, True),
         ({"seats": (2, 3)}, False),
         ({"bots": BotFill("random", 1000)}, True),
@@ -186,38 +187,74 @@ TICKET = Ticket("t", terms=TERMS, seats=(3, 2), bots=BotFill("random", 1000))
     ],
 )
 def test_what_is_asked_for_has_to_be_true_of_the_ticket(wish: dict[str, Any], fits: bool) -> None:
-    assert replace(queue.Wish(GameTerms(), (), None, 1), **wish).fits(TICKET) is fits
+    assert replace(queue.Wish(GameTerms(), (), None, 0), **wish).fits(TICKET) is fits
 
 
-@pytest.mark.parametrize("end", [asyncio.CancelledError, NoHall])
+LOST = grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@pytest.mark.parametrize("end", [asyncio.CancelledError(), NoHall(""), HallError("X", LOST, "x"), OSError()])
 async def test_a_ticket_of_which_no_answer_came_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: type[BaseException]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: BaseException
 ) -> None:
     real = Matchmaker.ask
 
     async def unanswered(self: Matchmaker, method: str, **fields: Any) -> Any:
         answer = await real(self, method, **fields)
         if method == "CreateTicket":
-            raise end("")
+            raise end
         return answer
 
     monkeypatch.setattr(Matchmaker, "ask", unanswered)
     async with hall(tmp_path) as running, matchmaker(running, "alice") as alice:
-        with pytest.raises(end):
+        with pytest.raises(type(end)):
             await queue._queue(GAME, FOR_FOUR, Here(alice.server, tmp_path, "alice"))
         state = await alice.state()
         assert state.ticket is None and [ended.outcome for ended in state.ended] == [TicketOutcome.CANCELLED]
 
 
-async def test_what_was_refused_takes_nothing_back(tmp_path: Path) -> None:
-    """Not the ticket that came in between, from another terminal."""
+@pytest.mark.parametrize("refused", [True, False])
+async def test_a_ticket_of_another_terminal_is_not_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool
+) -> None:
+    """It came in between; this one was refused, or interrupted before it was asked for."""
+    real = Matchmaker.ask
+
+    async def late(self: Matchmaker, method: str, **fields: Any) -> Any:
+        if method == "CreateTicket":
+            await real(self, method, seats=(4,))
+            if not refused:
+                raise asyncio.CancelledError
+        return await real(self, method, **fields)
+
+    monkeypatch.setattr(Matchmaker, "ask", late)
     async with hall(tmp_path) as running, matchmaker(running, "alice") as alice:
-        with pytest.raises(HallError, match="no bot 'x'"):
-            await queue._queue(GAME, replace(FOR_FOUR, bots=BotFill("x", 0)), Here(alice.server, tmp_path, "alice"))
-        await alice.ask("CreateTicket", seats=(4,))
-        ticket = (await alice.state()).ticket
-        await queue._take_back(alice, "another", Here(alice.server, tmp_path, "alice"))
-        assert (await alice.state()).ticket == ticket
+        with pytest.raises(Problem if refused else asyncio.CancelledError):
+            await queue._queue(GAME, FOR_FOUR, Here(alice.server, tmp_path, "alice"))
+        assert (await alice.state()).ticket is not None
+
+
+@pytest.mark.parametrize("made", [True, False])
+async def test_a_table_of_which_no_answer_came_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: bool
+) -> None:
+    """But not another one, at which one sat before."""
+    real = Matchmaker.ask
+
+    async def unanswered(self: Matchmaker, method: str, **fields: Any) -> Any:
+        if method == "CreateTable":
+            if made:
+                await real(self, method, **fields)
+            raise asyncio.CancelledError
+        return await real(self, method, **fields)
+
+    async with hall(tmp_path) as running, matchmaker(running, "alice") as alice:
+        if not made:
+            await alice.ask("CreateTable", seats=3)
+        monkeypatch.setattr(Matchmaker, "ask", unanswered)
+        with pytest.raises(asyncio.CancelledError):
+            await alice.open_table(["random"], seats=3)
+        assert ((await alice.state()).table is None) is made
 
 
 async def test_an_offer_that_lapsed_is_told_and_the_next_one_confirmed(
@@ -231,7 +268,7 @@ async def test_an_offer_that_lapsed_is_told_and_the_next_one_confirmed(
             state = await bob.until(lambda state: state.offer is not None and state.offer.confirmed == 1)
             await bob.ask(ending, offer_id=state.offer.offer_id)
         await waiting
-        offered, lapsed = "A game of 2 is offered; you confirm.", "Somebody has not confirmed: you wait on"
+        offered, lapsed = "A game of 2 is offered; you confirm.", "Not everybody has confirmed: you wait on"
         told = capsys.readouterr().out
         assert [line.partition(",")[0] for line in told.splitlines() if "confirm" in line] == [offered, lapsed, offered]
         assert "with bob. Play it:" in told

@@ -76,3 +76,15 @@ def test_the_bots_key_is_made_of_a_key_that_is_there(tmp_path: Path) -> None:
     said = refused("bots-key", "--data", str(hall))
     assert f"There is no {hall / KEY_FILE}" in said and "first starts" in said and "--data" in said
     assert not hall.exists()
+
+
+@pytest.mark.parametrize("error", [OSError, KeyError, ImportError])
+def test_whoever_has_no_login_is_you(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    """As in a container, whose user has no entry; which error tells it depends on the version of Python."""
+
+    def nobody() -> str:
+        raise error
+
+    monkeypatch.delenv(HELD, raising=False)
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert default_name() == "you"

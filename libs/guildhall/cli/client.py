@@ -41,6 +41,9 @@ _OPTIONS = [
 _SERVED_APART = "Where each service has processes of its own, a gateway before them takes all requests: is it there?"
 
 
+_OF_GRPC_ITSELF = {grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED}
+
+
 class HallError(Exception):
     """A request that the hall did not answer: its stable reason, the gRPC code, and a sentence.
 
@@ -95,11 +98,11 @@ class Tries:
 
 
 def _unanswered(error: grpc.aio.AioRpcError) -> bool:
-    """Whether the hall did not answer, or says itself that it does not know. CANCELLED without a word of the hall's is
-    gRPC's own: the connection went away under the call.
+    """Whether the hall did not answer, or says itself that it does not know. CANCELLED and DEADLINE_EXCEEDED without a
+    word of the hall's are gRPC's own: the connection went away under the call, or nothing comes through it.
     """
     code = error.code()
-    return code is grpc.StatusCode.UNAVAILABLE or (code is grpc.StatusCode.CANCELLED and error_info(error) is None)
+    return code is grpc.StatusCode.UNAVAILABLE or (code in _OF_GRPC_ITSELF and error_info(error) is None)
 
 
 class Client:
@@ -155,7 +158,10 @@ class Client:
         UNAVAILABLE (outcome unknown), and what gRPC cancelled before it reached the hall, is tried again with the same
         bytes, so with the same command_id.
         """
-        request = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
+        try:
+            request = getattr(self.wire, f"encode_{method}Request")(getattr(self.wire, f"{method}Request")(**fields))
+        except UnicodeEncodeError as error:
+            raise HallError("NO_TEXT", grpc.StatusCode.INVALID_ARGUMENT, f"{error.object!r} is no text.") from None
         stub: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = self._channel.unary_unary(self._path(service, method))
         tries = Tries(self._patience)
         while True:
@@ -291,7 +297,7 @@ class Client:
     def _failed(self, error: grpc.aio.AioRpcError) -> HallError:
         info = error_info(error)
         if info is None:
-            if error.code() is grpc.StatusCode.UNAVAILABLE:
+            if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
                 return NoHall(self.server)
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 return HallError(error.code().name, error.code(), f"{self.server} does not serve this. {_SERVED_APART}")

@@ -1,19 +1,19 @@
 """A client of a hall's matchmaking for one subject and one game."""
 
 import asyncio
-import contextlib
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 import grpc
 
-from guildhall.cli.client import PATIENCE_SECONDS, Client, HallError, Tries
+from guildhall.cli.client import PATIENCE_SECONDS, Client, HallError, NoHall, Tries
 from guildhall.cli.problems import Problem
 from guildhall.matchmaking.v1.structs import GameSeat, State
 
 T = TypeVar("T")
 _SERVICE = "MatchmakingService"
+STARTS_ALL_THE_SAME = "It starts all the same, if everybody confirms. Your games: guildhall games mine."
 LEAVING_SECONDS = 3.0
 """For how long whoever wants to go is kept, to leave nothing behind at a hall that does not answer."""
 
@@ -48,8 +48,9 @@ class Matchmaker(Client):
         return self
 
     async def ask(self, method: str, **fields: Any) -> Any:
-        """Have something done; the response. Raises HallError."""
-        return await self.call(_SERVICE, method, game=self.about, command_id=secrets.token_hex(16), **fields)
+        """Have something done; the response. `command_id` is a new one, if it does not matter. Raises HallError."""
+        fields.setdefault("command_id", secrets.token_hex(16))
+        return await self.call(_SERVICE, method, game=self.about, **fields)
 
     async def read(self, method: str, **fields: Any) -> Any:
         """The response of a method that only reads. Raises HallError."""
@@ -83,10 +84,35 @@ class Matchmaker(Client):
             if error.reason not in ("OFFER_OVER", "GAME_STARTING"):
                 raise
 
+    async def open_table(self, bots: Sequence[str], **fields: Any) -> None:
+        """A table with bots of these strengths; what is refused or interrupted leaves none. Raises HallError."""
+        elsewhere, created = (await self.state()).table is not None, False
+        try:
+            await self.ask("CreateTable", **fields)
+            created = True
+            for strength in bots:
+                await self.ask("AddBot", strength=strength)
+        except BaseException as end:
+            # Where it ended before its answer came, the table may be there all the same.
+            if created or (not elsewhere and isinstance(end, asyncio.CancelledError | NoHall)):
+                await self.get_up()
+            raise
+
     async def get_up(self) -> None:
-        """Leave one's table, if the hall answers soon: whoever wants to go is not kept."""
-        with contextlib.suppress(HallError, TimeoutError):
+        """Leave one's table, if the hall answers soon: whoever wants to go is not kept. It is told where that is too
+        late.
+        """
+        tell = self.hush()
+        try:
             await soon(self.ask("LeaveTable"))
+        except (HallError, TimeoutError) as error:
+            if isinstance(error, HallError) and error.reason == "GAME_STARTING":
+                tell(STARTS_ALL_THE_SAME)
+
+    def hush(self) -> Callable[[str], None]:
+        """Tell no more whether the hall answers; what told it."""
+        tell, self._tell = self._tell, lambda sentence: None
+        return tell
 
     async def new_game(self, known: Sequence[str], *, started: bool = False) -> GameSeat:
         """Waits for a game that is not among the known ones, confirming whatever is offered. `started`: at
@@ -104,7 +130,7 @@ class Matchmaker(Client):
             if state.offer is None and started:
                 raise NotStarted("The game does not start.")
             if offered and (state.offer is None or state.offer.offer_id != offered):
-                self._tell("It did not start: somebody has not confirmed. You wait on.")
+                self._tell("It did not start: not everybody confirmed, or the hall could not make it. You wait on.")
             offered = "" if state.offer is None else state.offer.offer_id
             if state.offer is not None and not state.offer.you_confirmed:
                 await self.confirm(state.offer.offer_id)

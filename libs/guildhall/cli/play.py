@@ -163,8 +163,8 @@ def _tell_paused(console: Console, why: str) -> None:
 async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Settings, rulings: Settings) -> GameSeat:
     """A seat in a game that is made at a private table, with bots on all other seats. Raises HallError."""
     known = [seat.game_id for seat in (await matchmaker.state()).games]
-    await matchmaker.ask(
-        "CreateTable",
+    await matchmaker.open_table(
+        [str(bots)] * (seats - 1),
         terms=GameTerms(options=options, rulings=rulings),
         seats=seats,
         seating=int(Seating.AS_SEATED),
@@ -172,8 +172,6 @@ async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Set
         private=True,
     )
     try:
-        for _ in range(seats - 1):
-            await matchmaker.ask("AddBot", strength=str(bots))
         await matchmaker.ask("StartTable")
         return await matchmaker.new_game(known, started=True)
     except BaseException:

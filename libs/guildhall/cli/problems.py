@@ -12,6 +12,8 @@ from guildhall.cli.client import HallError
 from guildhall.kernel.verify import Altered
 from guildhall.log.errors import LogError
 
+_LEAVING_SECONDS = 5.0
+
 
 class Problem(Exception):
     """Why the command cannot go on, in a sentence."""
@@ -21,16 +23,18 @@ def run(work: Coroutine[Any, Any, None]) -> None:
     """Run a command; problems become one line on stderr and exit code 1.
 
     Ctrl-C, SIGTERM and a terminal that is closed cancel it, so that it can leave in order what it has begun; the exit
-    code is 128 + the signal's number.
+    code is 128 + the signal's number. A terminal that is closed may send SIGHUP twice, by its kernel and its shell: a
+    further one of these two counts only after a while.
     """
     failed, ended_by = False, 0
     in_main_thread = threading.current_thread() is threading.main_thread()  # signals are told to no other
 
     def end(number: signal.Signals, task: asyncio.Task[Any]) -> None:
         nonlocal ended_by
-        ended_by = number
-        task.get_loop().remove_signal_handler(number)  # the second one is not asked what it has begun
-        task.cancel()
+        if not ended_by:
+            ended_by = number
+            task.get_loop().call_later(_LEAVING_SECONDS, task.get_loop().remove_signal_handler, number)
+            task.cancel()
 
     async def whole() -> None:
         task = asyncio.current_task()

@@ -1,10 +1,11 @@
 """`guildhall queue`: wait for others who want to play the same, and get a seat."""
 
 import asyncio
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,10 +18,12 @@ from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import DAY, default_name, dev_token
 from guildhall.cli.ways_out import waiting, with_ways_out
+from guildhall.kernel import ids
 from guildhall.kernel.rules import Choosable
 from guildhall.matchmaking.v1.structs import BotFill, EndedTicket, GameSeat, GameTerms, State, Ticket, TicketOutcome
 
 PATIENCE_SECONDS = 60.0
+TAKEN_BACK = "Your ticket is taken back."
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,16 @@ class Wish:
     bots: BotFill | None
     wait_ms: int
 
+    def fields(self) -> dict[str, Any]:
+        """Of a request that creates it."""
+        return {"terms": self.terms, "seats": self.seats, "bots": self.bots, "wait_ms": self.wait_ms}
+
     def fits(self, ticket: Ticket) -> bool:
         """Whether the ticket is for what is wished; whatever was left open fits."""
         there = ticket.terms or GameTerms()
         return (
-            (not self.seats or self.seats == ticket.seats)
+            (not self.wait_ms or abs(ticket.expires_ms - ticket.since_ms - self.wait_ms) < 1000)
+            and (not self.seats or self.seats == ticket.seats)
             and (self.bots is None or self.bots == ticket.bots)
             and (self.terms.clock is None or self.terms.clock == there.clock)
             and set(self.terms.options) <= set(there.options)
@@ -59,7 +67,9 @@ def queue(
         str | None, typer.Option(help=f"Bots of this strength may fill up, if all agree. {faces.STRENGTHS}")
     ] = None,
     bots_after: Annotated[int, typer.Option(min=0, max=DAY, help="Seconds of waiting after which they may.")] = 20,
-    wait: Annotated[int, typer.Option(min=1, max=DAY, help="Seconds to wait at most.")] = 1800,
+    wait: Annotated[
+        int | None, typer.Option(min=1, max=DAY, help="Seconds to wait at most. Default: half an hour.")
+    ] = None,
     leave: Annotated[
         bool, typer.Option("--leave", help="Take your ticket back instead, wherever it was made.")
     ] = False,
@@ -79,7 +89,7 @@ def queue(
         return
     fill = BotFill(bots, bots_after * 1000) if bots else None
     terms = game_terms(option, ruling, clock)
-    run(_queue(chosen, Wish(terms, tuple(players or ()), fill, wait * 1000), here))
+    run(_queue(chosen, Wish(terms, tuple(players or ()), fill, (wait or 0) * 1000), here))
 
 
 def open_matchmaker(game: str, here: Here) -> Matchmaker:
@@ -93,52 +103,51 @@ async def _leave(game: str, here: Here) -> None:
         ticket = (await matchmaker.state()).ticket
         if ticket is None:
             raise Problem("You do not wait in the queue.")
-        seat = await _cancelled(matchmaker, ticket.ticket_id)
-        if seat is not None:
-            tell_game(game, seat, here)
+        try:
+            await matchmaker.ask("CancelTicket", ticket_id=ticket.ticket_id)
+        except HallError as error:
+            if error.reason not in ("TICKET_NOT_FOUND", "GAME_STARTING"):
+                raise
+            tell_game(game, await _matched(matchmaker, ticket.ticket_id), here)
+        else:
+            typer.echo(TAKEN_BACK)
 
 
 async def _queue(game: str, wish: Wish, here: Here) -> None:
     async with open_matchmaker(game, here) as matchmaker:
         await matchmaker.ready()
-        ticket_id = ""
+        ticket = (await matchmaker.state()).ticket
+        already = "" if ticket is None else f"You wait in the queue already, {_described(game, ticket, here.me)}"
+        if ticket is not None and not wish.fits(ticket):
+            raise Problem(f"{already}. {waiting(faces.typed_name(game), here)}")
+        command_id = secrets.token_hex(16)
+        # Known before there is an answer, so that the right one is taken back if none comes.
+        ticket_id = ids.game_id(here.me, command_id) if ticket is None else ticket.ticket_id
         try:
-            with with_ways_out(faces.typed_name(game), here):
-                ticket_id = await _enter(matchmaker, wish, here)
+            if ticket is None:
+                with with_ways_out(faces.typed_name(game), here):
+                    await matchmaker.ask("CreateTicket", command_id=command_id, **wish.fields())
+                typer.echo("You wait in the queue. Ctrl-C takes your ticket back.")
+            else:
+                typer.echo(f"{already}: you go on with that ticket. Ctrl-C takes it back.")
             seat = await _matched(matchmaker, ticket_id)
         except Problem:
             raise
-        except BaseException as end:
-            # Where it ended before its answer came, the ticket may be there all the same.
-            if ticket_id or isinstance(end, asyncio.CancelledError | NoHall):
-                await _take_back(matchmaker, ticket_id, here)
+        except BaseException:
+            await _take_back(matchmaker, ticket_id, here)
             raise
         tell_game(game, seat, here)
 
 
-async def _enter(matchmaker: Matchmaker, wish: Wish, here: Here) -> str:
-    """The id of a ticket for what is wished: the one that is there, else a new one. Raises Problem, HallError."""
-    game, there = matchmaker.about, (await matchmaker.state()).ticket
-    if there is None:
-        answer = await matchmaker.ask(
-            "CreateTicket", terms=wish.terms, seats=wish.seats, bots=wish.bots, wait_ms=wish.wait_ms
-        )
-        typer.echo("You wait in the queue. Ctrl-C takes your ticket back.")
-        return str(answer.ticket_id)
-    told = f"You wait in the queue already, {_described(game, there)}"
-    if not wish.fits(there):
-        raise Problem(f"{told}. {waiting(faces.typed_name(game), here)}")
-    typer.echo(f"{told}: you go on with that ticket. Ctrl-C takes it back.")
-    return there.ticket_id
-
-
-def _described(game: str, ticket: Ticket) -> str:
+def _described(game: str, ticket: Ticket, me: str) -> str:
     """What a ticket is for, as far as it is not what everybody gets who says nothing."""
     rules, terms = faces.rules(game), ticket.terms or GameTerms()
     chosen = _chosen(terms.options, rules.options) + _chosen(terms.rulings, rules.rulings)
     bots = [f"{ticket.bots.strength} bots"] if ticket.bots else []
     clock = [f"a clock of {terms.clock.decision_ms // 1000} seconds"] if terms.clock else []
-    return ", ".join([f"for {' or '.join(map(str, ticket.seats))} players", *bots, *clock, *chosen])
+    alone = ["nobody else may watch"] if terms.no_spectators else []
+    company = [f"with {subject}" for subject in ticket.subjects if subject != me]
+    return ", ".join([f"for {' or '.join(map(str, ticket.seats))} players", *company, *bots, *clock, *alone, *chosen])
 
 
 def _chosen(settings: Sequence[tuple[str, str]], declared: Sequence[Choosable]) -> list[str]:
@@ -147,38 +156,36 @@ def _chosen(settings: Sequence[tuple[str, str]], declared: Sequence[Choosable]) 
 
 
 async def _take_back(matchmaker: Matchmaker, ticket_id: str, here: Here) -> None:
-    """Cancel the ticket ("": the one that is there, if any), and say what came of that; tell the game where it is too
-    late. A hall that does not answer keeps nobody.
+    """Cancel the ticket if it is there, and say what came of that; tell the game where it is too late. A hall that does
+    not answer keeps nobody.
     """
-    game = faces.typed_name(matchmaker.about)
+    matchmaker.hush()
     try:
-        seat = await soon(_cancelled(matchmaker, ticket_id))
-    except (TimeoutError, HallError) as error:
-        why = "The hall does not answer" if isinstance(error, TimeoutError | NoHall) else str(error).rstrip(".")
-        typer.echo(f"{why}: your ticket may still stand. {waiting(game, here)}", err=True)
-        return
-    if seat is not None:
-        tell_game(matchmaker.about, seat, here)
-
-
-async def _cancelled(matchmaker: Matchmaker, ticket_id: str) -> GameSeat | None:
-    """Whether a game has come of the ticket before it could be cancelled: the seat. Raises HallError."""
-    state = await matchmaker.state()
-    there = state.ticket.ticket_id if state.ticket is not None else ""
-    if there and there == (ticket_id or there):
-        try:
-            await matchmaker.ask("CancelTicket", ticket_id=there)
-        except HallError as error:
-            if error.reason == "GAME_STARTING":
-                typer.echo("It is too late to take your ticket back: all have confirmed.")
-                return await _matched(matchmaker, there)
-            if error.reason != "TICKET_NOT_FOUND":
-                raise
-            state = await matchmaker.state()
-        else:
-            typer.echo("Your ticket is taken back.")
-            return None
-    return _seat(state, ticket_id or there)
+        state = await soon(matchmaker.state())
+        if state.ticket is not None and state.ticket.ticket_id == ticket_id:
+            await soon(matchmaker.ask("CancelTicket", ticket_id=ticket_id))
+            typer.echo(TAKEN_BACK)
+            return
+    except (TimeoutError, HallError, asyncio.CancelledError) as error:
+        if not isinstance(error, HallError) or error.reason not in ("TICKET_NOT_FOUND", "GAME_STARTING"):
+            away = not isinstance(error, HallError) or isinstance(error, NoHall)
+            why = "The hall has not answered" if away else str(error).rstrip(".")
+            ways = waiting(faces.typed_name(matchmaker.about), here)
+            typer.echo(f"{why}: your ticket may still stand. {ways}", err=True)
+            return
+        typer.echo("It is too late to take your ticket back.")
+    else:
+        seat = _seat(state, ticket_id)
+        if seat is not None:
+            tell_game(matchmaker.about, seat, here)
+        if seat is not None or not any(ended.ticket_id == ticket_id for ended in state.ended):
+            return  # without a seat it never was
+    try:
+        tell_game(matchmaker.about, await soon(_matched(matchmaker, ticket_id)), here)
+    except (TimeoutError, HallError):
+        typer.echo("Your games: guildhall games mine.")
+    except Problem as over:
+        typer.echo(str(over))
 
 
 def _seat(state: State, ticket_id: str) -> GameSeat | None:
@@ -204,7 +211,7 @@ async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
         waited = (state.ticket.expires_ms - state.ticket.since_ms) // 1000
         offer = state.offer
         if offered and (offer is None or offer.offer_id != offered):
-            typer.echo("Somebody has not confirmed: you wait on, in your old place.")
+            typer.echo("Not everybody has confirmed: you wait on, in your old place.")
         offered = "" if offer is None else offer.offer_id
         if offer is not None and not offer.you_confirmed:
             typer.echo(f"A game of {offer.seats} is offered; you confirm.")

@@ -1,6 +1,7 @@
 """`guildhall table`: a game set up by hand, with friends and bots."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -11,13 +12,13 @@ import typer
 from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, HallError
 from guildhall.cli.hints import Here
-from guildhall.cli.matchmaker import Matchmaker, NotStarted
+from guildhall.cli.matchmaker import STARTS_ALL_THE_SAME, Matchmaker, NotStarted
 from guildhall.cli.options import ClockSeconds, Options, Rulings, game_terms
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.queue import open_matchmaker, tell_game
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name
-from guildhall.cli.ways_out import with_ways_out
+from guildhall.cli.ways_out import at_table, with_ways_out
 from guildhall.matchmaking.v1.structs import Seating, State, Table
 
 Game = Annotated[str, typer.Argument(help="Which game, for example arcane-alley.")]
@@ -68,13 +69,7 @@ def create(
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         seating = int(Seating.AS_SEATED if as_seated else Seating.DRAWN)
-        await matchmaker.ask("CreateTable", terms=terms, seats=seats, seating=seating, unrated=unrated, private=private)
-        try:
-            for strength in bots:
-                await matchmaker.ask("AddBot", strength=strength)
-        except BaseException:
-            await matchmaker.get_up()
-            raise
+        await matchmaker.open_table(bots, terms=terms, seats=seats, seating=seating, unrated=unrated, private=private)
         table = await _own(matchmaker)
         _tell(table)
         _tell_how_to_fill_and_start(matchmaker.about, table, here)
@@ -97,8 +92,11 @@ def join(
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         state = await matchmaker.state()
-        if state.table is None or (id or code) not in (state.table.table_id, state.table.code):
+        if state.table is None:
             await _sit_down(matchmaker, code, id)
+        elif (id or code) not in (state.table.table_id, state.table.code):
+            # It may be the same table, whose code has changed.
+            raise Problem(f"You sit at a table already. {at_table(faces.typed_name(matchmaker.about), here)}")
         if wait:
             await _wait(matchmaker, state, here)
         else:
@@ -166,17 +164,17 @@ def start(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: 
     """Start the game at your own table, once every seat is taken; whoever sits there has to confirm."""
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
-        known = _games(await matchmaker.state())
+        before = await matchmaker.state()
+        known, people = _games(before), _others(before.table, here.me)
         await matchmaker.ask("StartTable")
         asked = await matchmaker.state()
-        people = _others(asked.table, here.me)
         if asked.offer is not None and people:
-            seconds = max(0, asked.offer.deadline_ms // 1000 - int(time.time()))
+            seconds = max(0, math.ceil(asked.offer.deadline_ms / 1000 - time.time()))
             typer.echo(f"{_and(people)} {_has_or_have(people)} {seconds} seconds to confirm.")
         try:
             seat = await matchmaker.new_game(known, started=True)
         except asyncio.CancelledError:
-            typer.echo("It starts all the same, if everybody confirms. Your games: guildhall games mine.")
+            typer.echo(STARTS_ALL_THE_SAME)
             raise
         except NotStarted as not_started:
             raise Problem(f"{not_started} {_why(people, (await matchmaker.state()).table, here.me)}") from None
@@ -282,7 +280,7 @@ def _why(asked: Sequence[str], table: Table | None, me: str) -> str:
     gone = [person for person in asked if person not in _others(table, me)]
     if gone:
         return f"{_and(gone)} {_has_or_have(gone)} not confirmed in time, or left, and sits there no more."
-    return "The hall could not make it."
+    return "Not every word came in time, or the hall could not make it. Start it again."
 
 
 def _and(people: Sequence[str]) -> str:

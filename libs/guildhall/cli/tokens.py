@@ -28,7 +28,7 @@ def default_name() -> str:
         return _subject(os.environ[HELD])
     try:
         return getpass.getuser()
-    except OSError:
+    except (OSError, KeyError, ImportError):  # which of them depends on the version of Python
         return "you"
 
 
