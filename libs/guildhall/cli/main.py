@@ -60,6 +60,8 @@ def main() -> None:
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         _run()
+    except KeyboardInterrupt:  # while modules are loaded
+        sys.exit(130)
     except ModuleNotFoundError as error:
         # This program is there before gen/ is; all else of the package is in the source.
         if error.name is None or not error.name.startswith("guildhall."):
