@@ -1,6 +1,7 @@
 """`guildhall queue` and `table join` where something comes between, against a hall in this process."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,17 +12,19 @@ import pytest
 from typer.testing import CliRunner
 
 from guildhall.cli import queue
-from guildhall.cli.client import HallError, NoHall
+from guildhall.cli.client import DEFAULT_SERVER, HallError, NoHall
 from guildhall.cli.hints import Here
 from guildhall.cli.main import command_line
 from guildhall.cli.matchmaker import Matchmaker
 from guildhall.cli.problems import Problem
+from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import Hall
 from guildhall.kernel.v1.structs import Clock
 from guildhall.matchmaking.v1.structs import BotFill, EndedTicket, GameTerms, Offer, State, Ticket, TicketOutcome
 from tests.matchmaking.hall import GAME, hall, players, quick
 
+HERE = Here(DEFAULT_SERVER, DEFAULT_DATA, "alice")
 FOR_FOUR = queue.Wish(GameTerms(), (4,), None, 60_000)
 
 
@@ -325,6 +328,6 @@ async def test_a_hall_that_does_not_answer_keeps_nobody_who_goes(
 
 
 def test_how_a_ticket_ended_is_said_in_a_sentence() -> None:
-    told = [queue._why_over(EndedTicket("t", outcome), 2) for outcome in TicketOutcome]
-    assert len(set(told)) == len(told) and all(sentence.endswith(".") for sentence in told)
-    assert queue._why_over(EndedTicket("t", TicketOutcome.EXPIRED), 2) == "Nobody was found in 2 seconds."
+    told = [queue._why_over(EndedTicket("t", outcome), 2, HERE) for outcome in TicketOutcome]
+    assert len(set(told)) == len(told) and all(re.search(r"\.$|games mine --name alice", sentence) for sentence in told)
+    assert queue._why_over(EndedTicket("t", TicketOutcome.EXPIRED), 2, HERE) == "Nobody was found in 2 seconds."

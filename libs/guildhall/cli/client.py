@@ -155,7 +155,7 @@ class Client:
     async def call(self, service: str, method: str, **fields: Any) -> Any:
         """Ask a method with the fields of its request; the response. Raises HallError.
 
-        UNAVAILABLE (outcome unknown), and what gRPC cancelled before it reached the hall, is tried again with the same
+        UNAVAILABLE (outcome unknown), and what gRPC itself ended before an answer came, is tried again with the same
         bytes, so with the same command_id.
         """
         try:

@@ -13,7 +13,6 @@ from guildhall.matchmaking.v1.structs import GameSeat, State
 
 T = TypeVar("T")
 _SERVICE = "MatchmakingService"
-STARTS_ALL_THE_SAME = "It starts all the same, if everybody confirms. Your games: guildhall games mine."
 LEAVING_SECONDS = 3.0
 """For how long whoever wants to go is kept, to leave nothing behind at a hall that does not answer."""
 
@@ -98,21 +97,22 @@ class Matchmaker(Client):
                 await self.get_up()
             raise
 
-    async def get_up(self) -> None:
-        """Leave one's table, if the hall answers soon: whoever wants to go is not kept. It is told where that is too
-        late.
+    async def get_up(self) -> bool:
+        """Leave one's table, if the hall answers soon: whoever wants to go is not kept. Whether it is too late, since
+        all have confirmed.
         """
-        tell = self.hush()
+        self.hush()
         try:
             await soon(self.ask("LeaveTable"))
-        except (HallError, TimeoutError) as error:
-            if isinstance(error, HallError) and error.reason == "GAME_STARTING":
-                tell(STARTS_ALL_THE_SAME)
+        except HallError as error:
+            return error.reason == "GAME_STARTING"
+        except TimeoutError:
+            pass
+        return False
 
-    def hush(self) -> Callable[[str], None]:
-        """Tell no more whether the hall answers; what told it."""
-        tell, self._tell = self._tell, lambda sentence: None
-        return tell
+    def hush(self) -> None:
+        """Tell no more whether the hall answers."""
+        self._tell = lambda sentence: None
 
     async def new_game(self, known: Sequence[str], *, started: bool = False) -> GameSeat:
         """Waits for a game that is not among the known ones, confirming whatever is offered. `started`: at

@@ -21,7 +21,7 @@ from guildhall.cli.options import Options, Rulings, Settings, pairs
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name, dev_token
-from guildhall.cli.ways_out import with_ways_out
+from guildhall.cli.ways_out import games, with_ways_out
 from guildhall.kernel.v1.structs import Undo
 from guildhall.matchmaking.v1.structs import GameSeat, GameTerms, Seating
 from services.bots.player import play as play_bot
@@ -108,6 +108,7 @@ async def _play(
 ) -> None:
     scopes = ["play"] + (["seat", "operate"] if wanted["seed"] else [])
     console = Console(highlight=False, emoji=False)
+    here = Here(server, data, me)
     client = Client(game, server, "")
     await client.ready()
     await client.close()
@@ -115,15 +116,15 @@ async def _play(
     count = players if players is not None else min(max(3, seats[0]), seats[-1])
     if resume is None and not wanted["seed"]:
         async with Matchmaker(game, server, dev_token(data, me, scopes), patience, console.print) as matchmaker:
-            with with_ways_out(faces.typed_name(game), Here(server, data, me)):
-                seat = await _at_table(matchmaker, count, bots, wanted["options"], wanted["rulings"])
+            with with_ways_out(game, here):
+                seat = await _at_table(matchmaker, count, bots, wanted["options"], wanted["rulings"], here)
         resume, server = seat.game_id, seat.address or server
     async with Client(game, server, dev_token(data, me, scopes), patience, console.print) as client:
         if resume is None:
             # Whose luck is known is nobody else's game: no table takes it, so its bots are this process's.
             names = [name for name in BOT_NAMES if name != me]
             others = [f"{BOT}/{bots}/{names[n % len(names)]}" for n in range(count - 1)]
-            with with_ways_out(faces.typed_name(game), Here(server, data, me)):
+            with with_ways_out(game, here):
                 game_id = await client.create(subjects=(me, *others), **wanted)
         else:
             game_id = resume
@@ -160,7 +161,9 @@ def _tell_paused(console: Console, why: str) -> None:
     console.print(f"[red]An operator has paused the game: {escape(why)}[/red]", soft_wrap=True)
 
 
-async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Settings, rulings: Settings) -> GameSeat:
+async def _at_table(
+    matchmaker: Matchmaker, seats: int, bots: Bots, options: Settings, rulings: Settings, here: Here
+) -> GameSeat:
     """A seat in a game that is made at a private table, with bots on all other seats. Raises HallError."""
     known = [seat.game_id for seat in (await matchmaker.state()).games]
     await matchmaker.open_table(
@@ -175,7 +178,8 @@ async def _at_table(matchmaker: Matchmaker, seats: int, bots: Bots, options: Set
         await matchmaker.ask("StartTable")
         return await matchmaker.new_game(known, started=True)
     except BaseException:
-        await matchmaker.get_up()
+        if await matchmaker.get_up():
+            typer.echo(f"The game is made all the same. {games(here)}")
         raise
 
 

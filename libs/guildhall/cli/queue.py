@@ -17,7 +17,7 @@ from guildhall.cli.options import ClockSeconds, Options, Rulings, game_terms
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import DAY, default_name, dev_token
-from guildhall.cli.ways_out import waiting, with_ways_out
+from guildhall.cli.ways_out import games, waiting, with_ways_out
 from guildhall.kernel import ids
 from guildhall.kernel.rules import Choosable
 from guildhall.matchmaking.v1.structs import BotFill, EndedTicket, GameSeat, GameTerms, State, Ticket, TicketOutcome
@@ -108,7 +108,7 @@ async def _leave(game: str, here: Here) -> None:
         except HallError as error:
             if error.reason not in ("TICKET_NOT_FOUND", "GAME_STARTING"):
                 raise
-            tell_game(game, await _matched(matchmaker, ticket.ticket_id), here)
+            tell_game(game, await _matched(matchmaker, ticket.ticket_id, here), here)
         else:
             typer.echo(TAKEN_BACK)
 
@@ -119,18 +119,18 @@ async def _queue(game: str, wish: Wish, here: Here) -> None:
         ticket = (await matchmaker.state()).ticket
         already = "" if ticket is None else f"You wait in the queue already, {_described(game, ticket, here.me)}"
         if ticket is not None and not wish.fits(ticket):
-            raise Problem(f"{already}. {waiting(faces.typed_name(game), here)}")
+            raise Problem(f"{already}. {waiting(game, here)}")
         command_id = secrets.token_hex(16)
         # Known before there is an answer, so that the right one is taken back if none comes.
         ticket_id = ids.game_id(here.me, command_id) if ticket is None else ticket.ticket_id
         try:
             if ticket is None:
-                with with_ways_out(faces.typed_name(game), here):
+                with with_ways_out(game, here):
                     await matchmaker.ask("CreateTicket", command_id=command_id, **wish.fields())
                 typer.echo("You wait in the queue. Ctrl-C takes your ticket back.")
             else:
                 typer.echo(f"{already}: you go on with that ticket. Ctrl-C takes it back.")
-            seat = await _matched(matchmaker, ticket_id)
+            seat = await _matched(matchmaker, ticket_id, here)
         except Problem:
             raise
         except BaseException:
@@ -170,7 +170,7 @@ async def _take_back(matchmaker: Matchmaker, ticket_id: str, here: Here) -> None
         if not isinstance(error, HallError) or error.reason not in ("TICKET_NOT_FOUND", "GAME_STARTING"):
             away = not isinstance(error, HallError) or isinstance(error, NoHall)
             why = "The hall has not answered" if away else str(error).rstrip(".")
-            ways = waiting(faces.typed_name(matchmaker.about), here)
+            ways = waiting(matchmaker.about, here)
             typer.echo(f"{why}: your ticket may still stand. {ways}", err=True)
             return
         typer.echo("It is too late to take your ticket back.")
@@ -181,9 +181,9 @@ async def _take_back(matchmaker: Matchmaker, ticket_id: str, here: Here) -> None
         if seat is not None or not any(ended.ticket_id == ticket_id for ended in state.ended):
             return  # without a seat it never was
     try:
-        tell_game(matchmaker.about, await soon(_matched(matchmaker, ticket_id)), here)
+        tell_game(matchmaker.about, await soon(_matched(matchmaker, ticket_id, here)), here)
     except (TimeoutError, HallError):
-        typer.echo("Your games: guildhall games mine.")
+        typer.echo(games(here))
     except Problem as over:
         typer.echo(str(over))
 
@@ -194,7 +194,7 @@ def _seat(state: State, ticket_id: str) -> GameSeat | None:
     return next((seat for seat in state.games if seat.game_id in made), None)
 
 
-async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
+async def _matched(matchmaker: Matchmaker, ticket_id: str, here: Here) -> GameSeat:
     """The seat that comes of the ticket. Raises Problem where none does, HallError."""
     offered, waited = "", 0
     async for state in matchmaker.states():
@@ -203,11 +203,9 @@ async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
             return seat
         for ended in state.ended:
             if ended.ticket_id == ticket_id:
-                raise Problem(_why_over(ended, waited))
+                raise Problem(_why_over(ended, waited, here))
         if state.ticket is None or state.ticket.ticket_id != ticket_id:
-            raise Problem(
-                "Your ticket is over, too long ago for the hall to tell how. Your games: guildhall games mine."
-            )
+            raise Problem(f"Your ticket is over, too long ago for the hall to tell how. {games(here)}")
         waited = (state.ticket.expires_ms - state.ticket.since_ms) // 1000
         offer = state.offer
         if offered and (offer is None or offer.offer_id != offered):
@@ -219,15 +217,15 @@ async def _matched(matchmaker: Matchmaker, ticket_id: str) -> GameSeat:
     raise AssertionError("the stream of states ended")
 
 
-def _why_over(ended: EndedTicket, waited: int) -> str:
+def _why_over(ended: EndedTicket, waited: int, here: Here) -> str:
     """`waited`: in seconds, as long as the ticket was to wait; 0: not known."""
     return {
-        TicketOutcome.MATCHED: "You were matched, and that game is over. Your games: guildhall games mine.",
+        TicketOutcome.MATCHED: f"You were matched, and that game is over. {games(here)}",
         TicketOutcome.EXPIRED: f"Nobody was found in {waited} seconds." if waited else "Nobody was found in time.",
         TicketOutcome.CANCELLED: "Your ticket was taken back.",
         TicketOutcome.NOT_CONFIRMED: "Your ticket is over: a game was offered, and you did not confirm in time.",
         TicketOutcome.GAME_REFUSED: "Your ticket is over: the game could not be made.",
-    }.get(TicketOutcome(ended.outcome), "Your ticket is over. Your games: guildhall games mine.")
+    }.get(TicketOutcome(ended.outcome), f"Your ticket is over. {games(here)}")
 
 
 def tell_game(game: str, seat: GameSeat, here: Here) -> None:

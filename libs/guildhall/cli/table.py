@@ -12,13 +12,13 @@ import typer
 from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, HallError
 from guildhall.cli.hints import Here
-from guildhall.cli.matchmaker import STARTS_ALL_THE_SAME, Matchmaker, NotStarted
+from guildhall.cli.matchmaker import Matchmaker, NotStarted
 from guildhall.cli.options import ClockSeconds, Options, Rulings, game_terms
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.queue import open_matchmaker, tell_game
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name
-from guildhall.cli.ways_out import at_table, with_ways_out
+from guildhall.cli.ways_out import at_table, games, with_ways_out
 from guildhall.matchmaking.v1.structs import Seating, State, Table
 
 Game = Annotated[str, typer.Argument(help="Which game, for example arcane-alley.")]
@@ -70,7 +70,7 @@ def create(
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         seating = int(Seating.AS_SEATED if as_seated else Seating.DRAWN)
         await matchmaker.open_table(bots, terms=terms, seats=seats, seating=seating, unrated=unrated, private=private)
-        table = await _own(matchmaker)
+        table = await _own(matchmaker, here)
         _tell(table)
         _tell_how_to_fill_and_start(matchmaker.about, table, here)
 
@@ -96,11 +96,11 @@ def join(
             await _sit_down(matchmaker, code, id)
         elif (id or code) not in (state.table.table_id, state.table.code):
             # It may be the same table, whose code has changed.
-            raise Problem(f"You sit at a table already. {at_table(faces.typed_name(matchmaker.about), here)}")
+            raise Problem(f"You sit at a table already. {at_table(matchmaker.about, here)}")
         if wait:
             await _wait(matchmaker, state, here)
         else:
-            _tell(await _own(matchmaker))
+            _tell(await _own(matchmaker, here))
             typer.echo(f"You sit there. {_to_wait(matchmaker.about, here)}")
 
     _at(game, name, server, data, work)
@@ -126,7 +126,7 @@ def add_bot(
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         await matchmaker.ask("AddBot", strength=bot)
-        _tell(await _own(matchmaker))
+        _tell(await _own(matchmaker, here))
 
     _at(game, name, server, data, work)
 
@@ -135,11 +135,11 @@ def remove_bot(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, d
     """Free the seat of the last bot at your own table."""
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
-        bots = [number for number, seat in enumerate((await _own(matchmaker)).seats) if seat.bot]
+        bots = [number for number, seat in enumerate((await _own(matchmaker, here)).seats) if seat.bot]
         if not bots:
             raise Problem("No bot sits at your table.")
         await matchmaker.ask("RemoveBot", seat=bots[-1])
-        _tell(await _own(matchmaker))
+        _tell(await _own(matchmaker, here))
 
     _at(game, name, server, data, work)
 
@@ -155,7 +155,7 @@ def kick(
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         await matchmaker.ask("KickFromTable", subject=person)
-        _tell(await _own(matchmaker))
+        _tell(await _own(matchmaker, here))
 
     _at(game, name, server, data, work)
 
@@ -174,7 +174,7 @@ def start(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: 
         try:
             seat = await matchmaker.new_game(known, started=True)
         except asyncio.CancelledError:
-            typer.echo(STARTS_ALL_THE_SAME)
+            typer.echo(f"It starts all the same, if everybody confirms. {games(here)}")
             raise
         except NotStarted as not_started:
             raise Problem(f"{not_started} {_why(people, (await matchmaker.state()).table, here.me)}") from None
@@ -187,7 +187,7 @@ def show(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: D
     """Show the table at which you sit."""
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
-        _tell(await _own(matchmaker))
+        _tell(await _own(matchmaker, here))
 
     _at(game, name, server, data, work)
 
@@ -227,7 +227,7 @@ def _at(game: str, name: str | None, server: str, data: Path, work: Work) -> Non
     async def whole() -> None:
         async with open_matchmaker(chosen, here) as matchmaker:
             await matchmaker.ready()
-            with with_ways_out(faces.typed_name(chosen), here):
+            with with_ways_out(chosen, here):
                 await work(matchmaker, here)
 
     run(whole())
@@ -247,7 +247,7 @@ async def _sit_down(matchmaker: Matchmaker, code: str, table_id: str) -> None:
 
 async def _wait(matchmaker: Matchmaker, before: State, here: Here) -> None:
     """Wait at one's table for a game that was not there before, and tell it. Raises Problem, HallError."""
-    _tell(await _own(matchmaker))
+    _tell(await _own(matchmaker, here))
     typer.echo(f"You wait until it starts. Ctrl-C ends waiting; you keep your seat. {_to_wait(matchmaker.about, here)}")
     tell_game(matchmaker.about, await matchmaker.new_game(_games(before)), here)
 
@@ -257,11 +257,11 @@ def _to_wait(game: str, here: Here) -> str:
     return f"Whoever does not wait there when it starts loses it:\n{again}"
 
 
-async def _own(matchmaker: Matchmaker) -> Table:
+async def _own(matchmaker: Matchmaker, here: Here) -> Table:
     """Where the subject sits. Raises Problem, HallError."""
     table = (await matchmaker.state()).table
     if table is None:
-        raise Problem("You sit at no table. Your games: guildhall games mine.")
+        raise Problem(f"You sit at no table. {games(here)}")
     return table
 
 

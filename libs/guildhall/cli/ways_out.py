@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from guildhall.cli import faces
 from guildhall.cli.client import HallError
 from guildhall.cli.hints import Here, typed
 from guildhall.cli.problems import Problem
@@ -11,29 +12,34 @@ from guildhall.kernel.rules import THERE_ARE
 
 def waiting(game: str, here: Here) -> str:
     """Of whoever waits in the queue already."""
-    back = here.typed("queue", game, "--leave")
-    return f"Go on waiting, or take your ticket back:\n{here.typed('queue', game)}\n{back}"
+    again = ("queue", faces.typed_name(game))
+    return f"Go on waiting, or take your ticket back:\n{here.typed(*again)}\n{here.typed(*again, '--leave')}"
 
 
 def at_table(game: str, here: Here) -> str:
     """Of whoever sits at a table already."""
-    leave = here.typed("table", "leave", game)
-    return f"Wait there until it starts, or leave it:\n{here.typed('table', 'wait', game)}\n{leave}"
+    ways = [here.typed("table", way, faces.typed_name(game)) for way in ("show", "wait", "leave")]
+    return "\n".join(["Look at it, wait there until it starts, or leave it:", *ways])
 
 
-def choosing(game: str, here: Here) -> str:
+def games(here: Here) -> str:
+    """Of whoever may have got a game in the meantime."""
+    return f"Your games:\n{here.typed('games', 'mine')}"
+
+
+def _choosing(game: str, here: Here) -> str:
     """Of whoever chose what the game does not have."""
-    return f"All that can be chosen, with what it means:\n{typed('options', game)}"
+    return f"All that can be chosen, with what it means:\n{typed('options', faces.typed_name(game))}"
 
 
 _ONES_OWN = {"ALREADY_WAITING": waiting, "ALREADY_AT_TABLE": at_table}
 """Ways out for the one of whom it is true."""
-_ANYBODYS = dict.fromkeys(("UNKNOWN_OPTION", "INVALID_OPTION", "UNKNOWN_RULING", "INVALID_RULING"), choosing)
+_ANYBODYS = dict.fromkeys(("UNKNOWN_OPTION", "INVALID_OPTION", "UNKNOWN_RULING", "INVALID_RULING"), _choosing)
 
 
 @contextmanager
 def with_ways_out(game: str, here: Here) -> Iterator[None]:
-    """Adds to a refusal what can be done. `game` as it is typed. Raises Problem, HallError."""
+    """Adds to a refusal what can be done. Raises Problem, HallError."""
     try:
         yield
     except HallError as refused:
