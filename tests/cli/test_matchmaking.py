@@ -204,9 +204,7 @@ def test_whoever_sits_there_already_is_not_asked_for_a_code_that_has_changed(hal
     kicked = guildhall(*words(hall, "yvonne", "table", "kick", "trickerion", "zack"))
     assert "yvonne, zora, free" in kicked.stdout and code[1] not in kicked.stdout
     again = guildhall(*words(hall, "zora", "table", "join", "trickerion", "--code", code[1]))
-    assert again.returncode == 1 and again.stderr.startswith(
-        "You sit at a table already. Look at it, wait there until it starts"
-    )
+    assert again.returncode == 1 and again.stderr.startswith("You sit at a table already. Look at it, wait there")
     back = guildhall(*words(hall, "zack", "table", "join", "trickerion", "--code", code[1]))
     assert back.returncode == 1 and "No table has this code" in back.stderr
 

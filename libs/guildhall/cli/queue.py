@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -161,31 +161,39 @@ async def _take_back(matchmaker: Matchmaker, ticket_id: str, here: Here) -> None
     """
     matchmaker.hush()
     try:
-        state = await soon(matchmaker.state())
-        if state.ticket is not None and state.ticket.ticket_id == ticket_id:
-            await soon(matchmaker.ask("CancelTicket", ticket_id=ticket_id))
-            typer.echo(TAKEN_BACK)
-            return
-    except (TimeoutError, HallError, asyncio.CancelledError) as error:
-        if not isinstance(error, HallError) or error.reason not in ("TICKET_NOT_FOUND", "GAME_STARTING"):
-            away = not isinstance(error, HallError) or isinstance(error, NoHall)
-            why = "The hall has not answered" if away else str(error).rstrip(".")
-            ways = waiting(matchmaker.about, here)
-            typer.echo(f"{why}: your ticket may still stand. {ways}", err=True)
-            return
-        typer.echo("It is too late to take your ticket back.")
-    else:
-        seat = _seat(state, ticket_id)
-        if seat is not None:
-            tell_game(matchmaker.about, seat, here)
-        if seat is not None or not any(ended.ticket_id == ticket_id for ended in state.ended):
-            return  # without a seat it never was
+        await soon(matchmaker.ask("CancelTicket", ticket_id=ticket_id))
+        typer.echo(TAKEN_BACK)
+    except (TimeoutError, asyncio.CancelledError, NoHall):
+        _tell_it_may_stand("The hall has not answered", matchmaker.about, here)
+    except HallError as refused:
+        if refused.reason == "GAME_STARTING":
+            typer.echo("It is too late to take your ticket back.")
+            await _tell_what_came(_matched(matchmaker, ticket_id, here), matchmaker.about, here)
+        elif refused.reason == "TICKET_NOT_FOUND":
+            await _tell_what_came(_seat_now(matchmaker, ticket_id), matchmaker.about, here)
+        else:
+            _tell_it_may_stand(str(refused).rstrip("."), matchmaker.about, here)
+
+
+def _tell_it_may_stand(why: str, game: str, here: Here) -> None:
+    typer.echo(f"{why}: your ticket may still stand. {waiting(game, here)}", err=True)
+
+
+async def _tell_what_came(seat_of_it: Coroutine[Any, Any, GameSeat | None], game: str, here: Here) -> None:
     try:
-        tell_game(matchmaker.about, await soon(_matched(matchmaker, ticket_id, here)), here)
+        seat = await soon(seat_of_it)
     except (TimeoutError, HallError):
         typer.echo(games(here))
     except Problem as over:
         typer.echo(str(over))
+    else:
+        if seat is not None:
+            tell_game(game, seat, here)
+
+
+async def _seat_now(matchmaker: Matchmaker, ticket_id: str) -> GameSeat | None:
+    """The seat that has come of a ticket that is over; None where there is none, or it never was."""
+    return _seat(await matchmaker.state(), ticket_id)
 
 
 def _seat(state: State, ticket_id: str) -> GameSeat | None:
