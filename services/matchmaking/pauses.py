@@ -8,7 +8,7 @@ after the last one all is forgotten.
 from guildhall.kernel.refusal import Refusal
 from guildhall.matchmaking.v1.structs import OfferMissed
 from services.matchmaking.house import SECOND
-from services.matchmaking.places import named
+from services.matchmaking.places import addressed
 from services.matchmaking.step import Step
 
 
@@ -28,6 +28,6 @@ def check_not_paused(step: Step, subject: str, asking: str) -> None:
     if known is None or known.until_ms <= step.now_ms:
         return
     seconds = -(-(known.until_ms - step.now_ms) // SECOND)
-    has = named(subject, asking, "have", "has")
+    has = addressed(subject, asking, "have", "has")
     message = f"{has} missed {known.times} offers, and may queue again in {seconds} seconds."
     raise Refusal("OFFERS_MISSED", message, details={"subject": subject, "until_ms": str(known.until_ms)})

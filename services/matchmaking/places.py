@@ -11,7 +11,7 @@ def check_person(subject: str) -> None:
         raise Refusal("BOTS_DO_NOT_QUEUE", "Bots are sent for; they do not look for games themselves.")
 
 
-def named(subject: str, asking: str, you: str, other: str) -> str:
+def addressed(subject: str, asking: str, you: str, other: str) -> str:
     """The beginning of a sentence about a subject, as whoever asks is told it."""
     return f"You {you}" if subject == asking else f"{subject} {other}"
 
@@ -26,7 +26,7 @@ def check_free(pool: Pool, subject: str, asking: str) -> None:
     limit = pool.house.games_at_once
     playing = [game for game in map(pool.games.__getitem__, pool.games_of.get(subject, ())) if plays(game, subject)]
     if len(playing) >= limit:
-        has = named(subject, asking, "have", "has")
+        has = addressed(subject, asking, "have", "has")
         message = f"{has} {limit} unfinished games; finish one first."
         raise Refusal("TOO_MANY_GAMES", message, details={"subject": subject})
 
@@ -39,10 +39,10 @@ def plays(game: Game, subject: str) -> bool:
 def check_no_place(pool: Pool, subject: str, asking: str) -> None:
     """Raises Refusal ALREADY_WAITING, ALREADY_AT_TABLE."""
     if subject in pool.ticket_of:
-        waits = named(subject, asking, "wait", "waits")
+        waits = addressed(subject, asking, "wait", "waits")
         raise Refusal("ALREADY_WAITING", f"{waits} in the queue already.", details={"subject": subject})
     if subject in pool.table_of:
-        sits = named(subject, asking, "sit", "sits")
+        sits = addressed(subject, asking, "sit", "sits")
         raise Refusal("ALREADY_AT_TABLE", f"{sits} at a table already.", details={"subject": subject})
 
 

@@ -183,7 +183,7 @@ def test_what_a_new_table_tells_can_be_typed(hall: RunningHall) -> None:
     def typed(line: str, name: str = "rita") -> "subprocess.CompletedProcess[str]":
         return subprocess.run(["sh", "-c", line.replace("NAME", name)], capture_output=True, text=True)
 
-    assert typed(bot).stdout.endswith(": rita, greedy bot, free\n")
+    assert typed(bot).stdout.splitlines()[0].endswith(": rita, greedy bot, free")
     assert "sits there" not in typed(f"{join} --no-wait", "sven").stderr
     wait = typed(f"{join} --no-wait", "sven").stdout.splitlines()[-1]
     with following(["sh", "-c", f"exec {wait}"]) as sven:
@@ -222,6 +222,47 @@ def test_what_is_no_text_is_refused_in_a_sentence(hall: RunningHall) -> None:
         there = ["queue", "trickerion", "--name", "vito", *hall.there, wrong]
         refused = subprocess.run([*map(str.encode, [*GUILDHALL, *there]), b"a=\xff"], capture_output=True, text=True)
         assert refused.returncode == 1 and refused.stderr.endswith("is no text.\n"), refused.stderr
+
+
+def test_whoever_waits_at_a_table_is_told_what_changes_and_what_is_agreed(hall: RunningHall) -> None:
+    """Also that it is one's own now, since nobody else can start it then."""
+    agreed = ("--unrated", "--clock", "77", "--option", "dark_alley=true")
+    made = guildhall(*words(hall, "abby", "table", "create", "trickerion", "--seats", "3", *agreed))
+    id = re.search(r"--id ([a-z2-7]+)", made.stdout)
+    assert id and "(unrated, a clock of 77 seconds, dark_alley=true): abby, free, free" in made.stdout
+    joining = words(hall, "bert", "table", "join", "trickerion", "--id", id[1])
+    with following([*GUILDHALL, *joining]) as bert:
+        assert bert.stdout is not None
+        assert "(unrated, a clock of 77 seconds, dark_alley=true): abby, bert, free" in bert.stdout.readline()
+        while "table wait" not in bert.stdout.readline():
+            pass
+        guildhall(*words(hall, "abby", "table", "add-bot", "trickerion", "random"))
+        assert bert.stdout.readline().endswith("abby, bert, random bot\n")
+        guildhall(*words(hall, "abby", "table", "leave", "trickerion"))
+        assert "of bert" in bert.stdout.readline()
+        assert bert.stdout.readline() == "The table is yours now.\n"
+        while "table start" not in (start := bert.stdout.readline()):
+            pass
+        guildhall(*words(hall, "bert", "table", "add-bot", "trickerion", "random"))
+        started = subprocess.run(["sh", "-c", start], capture_output=True, text=True)
+        told, _ = bert.communicate(timeout=30)
+    assert game_id(told) == game_id(started.stdout)
+
+
+def test_a_start_can_be_taken_up_again(hall: RunningHall) -> None:
+    made = guildhall(*words(hall, "cora", "table", "create", "trickerion", "--seats", "2"))
+    id = re.search(r"--id ([a-z2-7]+)", made.stdout)
+    assert id
+    guildhall(*words(hall, "dirk", "table", "join", "trickerion", "--id", id[1], "--no-wait"))
+    start = [*GUILDHALL, *words(hall, "cora", "table", "start", "trickerion")]
+    with following(start) as lost:
+        assert lost.stdout is not None and "dirk has" in lost.stdout.readline()
+        lost.kill()
+    with following(start) as again:
+        assert again.stdout is not None and again.stdout.readline() == "It is about to start already.\n"
+        waited = guildhall(*words(hall, "dirk", "table", "wait", "trickerion"))
+        told, _ = again.communicate(timeout=30)
+    assert game_id(told) == game_id(waited.stdout)
 
 
 def test_a_full_table_only_has_to_be_started(hall: RunningHall) -> None:

@@ -21,7 +21,17 @@ from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import dev_token
 from guildhall.host.hall import Hall
 from guildhall.kernel.v1.structs import Clock
-from guildhall.matchmaking.v1.structs import BotFill, EndedTicket, GameTerms, Offer, State, Ticket, TicketOutcome
+from guildhall.matchmaking.v1.structs import (
+    BotFill,
+    EndedTicket,
+    GameTerms,
+    Offer,
+    State,
+    Table,
+    TableSeat,
+    Ticket,
+    TicketOutcome,
+)
 from tests.matchmaking.hall import GAME, hall, players, quick
 
 HERE = Here(DEFAULT_SERVER, DEFAULT_DATA, "alice")
@@ -79,6 +89,32 @@ async def test_a_table_that_did_not_start_is_told_and_waited_for(
         await bob.ask("StartTable")
         assert "alice" in (await waiting).subjects
         assert told == ["It did not start: not everybody confirmed, or the hall could not make it. You wait on."]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("wait", "You keep your seat there."), ("start", "table start trickerion")]
+)
+async def test_whoever_waits_at_a_table_of_a_hall_that_is_gone_is_told_how_they_stand(
+    monkeypatch: pytest.MonkeyPatch, command: str, said: str
+) -> None:
+    own = Table("t", "alice", (TableSeat("alice"), TableSeat("bob")))
+
+    async def state(self: Matchmaker) -> State:
+        return State(table=own)
+
+    async def nothing(self: Matchmaker, *_: object, **__: object) -> None:
+        return None
+
+    async def gone(self: Matchmaker, *_: object, **__: object) -> None:
+        raise NoHall("127.0.0.1:1")
+
+    for method, instead in {"state": state, "ask": nothing, "ready": nothing, "new_game": gone}.items():
+        monkeypatch.setattr(Matchmaker, method, instead)
+    monkeypatch.setattr("guildhall.cli.queue.dev_token", lambda *_: "")
+    told = await asyncio.to_thread(
+        CliRunner().invoke, command_line("table"), ["table", command, "trickerion", "--name", "alice"]
+    )
+    assert told.exit_code == 1 and "No hall answers" in told.stderr and said in told.stderr
 
 
 async def test_whoever_was_sent_away_waits_no_more(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import grpc
 
 from guildhall.cli.client import PATIENCE_SECONDS, Client, HallError, NoHall, Tries
 from guildhall.cli.problems import Problem
-from guildhall.matchmaking.v1.structs import GameSeat, State
+from guildhall.matchmaking.v1.structs import GameSeat, State, Table
 
 T = TypeVar("T")
 _SERVICE = "MatchmakingService"
@@ -114,9 +114,11 @@ class Matchmaker(Client):
         """Tell no more whether the hall answers."""
         self._tell = lambda sentence: None
 
-    async def new_game(self, known: Sequence[str], *, started: bool = False) -> GameSeat:
+    async def new_game(
+        self, known: Sequence[str], *, started: bool = False, seen: Callable[[Table], None] = lambda table: None
+    ) -> GameSeat:
         """Waits for a game that is not among the known ones, confirming whatever is offered. `started`: at
-        a table that was, so there is an offer until there is a game.
+        a table that was, so there is an offer until there is a game. `seen`: is given one's table, now and then.
 
         Raises NotStarted, Problem where no game can come of it any more, HallError.
         """
@@ -127,6 +129,8 @@ class Matchmaker(Client):
                     return game
             if state.table is None and state.ticket is None and state.offer is None:
                 raise Problem("You have no seat any more: you were sent away, or did not confirm in time.")
+            if state.table is not None:
+                seen(state.table)
             if state.offer is None and started:
                 raise NotStarted("The game does not start.")
             if offered and (state.offer is None or state.offer.offer_id != offered):

@@ -1,4 +1,4 @@
-"""`guildhall options`: what can be chosen of a game; and how that, and its clock, is chosen at other commands."""
+"""`guildhall options`: what can be chosen of a game; and how it is chosen at other commands."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypeAlias
@@ -7,28 +7,14 @@ import typer
 
 from guildhall.cli import faces
 from guildhall.kernel.rules import Choosable
-from guildhall.kernel.v1.structs import Clock
-from guildhall.matchmaking.v1.structs import GameTerms
 
 Settings: TypeAlias = tuple[tuple[str, str], ...]
 _SEE = "repeatable. `guildhall options GAME` lists them."
-MOST_CLOCK_SECONDS = 49 * 24 * 3600
-"""The field that holds milliseconds has room for a little more."""
 Options = Annotated[
     list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help=f"An option of the game; {_SEE}")
 ]
 Rulings = Annotated[
     list[str] | None, typer.Option("--ruling", metavar="NAME=VALUE", help=f"A ruling of the game; {_SEE}")
-]
-ClockSeconds = Annotated[
-    int | None,
-    typer.Option(
-        "--clock",
-        metavar="SECONDS",
-        min=1,
-        max=MOST_CLOCK_SECONDS,
-        help="A decision that is open for so long is made by the game itself. Default: no clock.",
-    ),
 ]
 
 
@@ -49,15 +35,6 @@ def _tell(head: str, declared: Sequence[Choosable]) -> None:
     for choosable in declared:
         ref = f" ({choosable.ref})" if choosable.ref else ""
         typer.echo(f"  {choosable}\n      {choosable.text}{ref}")
-
-
-def game_terms(option: list[str] | None, ruling: list[str] | None, clock: int | None) -> GameTerms:
-    """What players agree on, as it was typed. Raises typer.BadParameter."""
-    return GameTerms(
-        options=pairs(option, "--option"),
-        rulings=pairs(ruling, "--ruling"),
-        clock=None if clock is None else Clock(clock * 1000),
-    )
 
 
 def pairs(texts: list[str] | None, where: str) -> Settings:

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +13,13 @@ from guildhall.cli import faces
 from guildhall.cli.client import DEFAULT_SERVER, HallError, NoHall
 from guildhall.cli.hints import Here
 from guildhall.cli.matchmaker import Matchmaker, soon
-from guildhall.cli.options import ClockSeconds, Options, Rulings, game_terms
+from guildhall.cli.options import Options, Rulings
 from guildhall.cli.problems import Problem, run
+from guildhall.cli.terms import ClockSeconds, described, game_terms
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import DAY, default_name, dev_token
 from guildhall.cli.ways_out import games, waiting, with_ways_out
 from guildhall.kernel import ids
-from guildhall.kernel.rules import Choosable
 from guildhall.matchmaking.v1.structs import BotFill, EndedTicket, GameSeat, GameTerms, State, Ticket, TicketOutcome
 
 PATIENCE_SECONDS = 60.0
@@ -140,19 +140,11 @@ async def _queue(game: str, wish: Wish, here: Here) -> None:
 
 
 def _described(game: str, ticket: Ticket, me: str) -> str:
-    """What a ticket is for, as far as it is not what everybody gets who says nothing."""
-    rules, terms = faces.rules(game), ticket.terms or GameTerms()
-    chosen = _chosen(terms.options, rules.options) + _chosen(terms.rulings, rules.rulings)
-    bots = [f"{ticket.bots.strength} bots"] if ticket.bots else []
-    clock = [f"a clock of {terms.clock.decision_ms // 1000} seconds"] if terms.clock else []
-    alone = ["nobody else may watch"] if terms.no_spectators else []
+    """What a ticket is for."""
     company = [f"with {subject}" for subject in ticket.subjects if subject != me]
-    return ", ".join([f"for {' or '.join(map(str, ticket.seats))} players", *company, *bots, *clock, *alone, *chosen])
-
-
-def _chosen(settings: Sequence[tuple[str, str]], declared: Sequence[Choosable]) -> list[str]:
-    usual = {(choosable.name, choosable.default) for choosable in declared}
-    return [f"{name}={value}" for name, value in settings if (name, value) not in usual]
+    bots = [f"{ticket.bots.strength} bots"] if ticket.bots else []
+    seats = f"for {' or '.join(map(str, ticket.seats))} players"
+    return ", ".join([seats, *company, *bots, *described(game, ticket.terms)])
 
 
 async def _take_back(matchmaker: Matchmaker, ticket_id: str, here: Here) -> None:

@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from guildhall.cli import faces
-from guildhall.cli.client import DEFAULT_SERVER, HallError
+from guildhall.cli.client import DEFAULT_SERVER, HallError, NoHall
 from guildhall.cli.hints import Here
 from guildhall.cli.matchmaker import Matchmaker, NotStarted
-from guildhall.cli.options import ClockSeconds, Options, Rulings, game_terms
+from guildhall.cli.options import Options, Rulings
 from guildhall.cli.problems import Problem, run
 from guildhall.cli.queue import open_matchmaker, tell_game
+from guildhall.cli.terms import ClockSeconds, described, game_terms
 from guildhall.cli.token import DEFAULT_DATA
 from guildhall.cli.tokens import default_name
 from guildhall.cli.ways_out import at_table, games, with_ways_out
@@ -70,9 +71,7 @@ def create(
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         seating = int(Seating.AS_SEATED if as_seated else Seating.DRAWN)
         await matchmaker.open_table(bots, terms=terms, seats=seats, seating=seating, unrated=unrated, private=private)
-        table = await _own(matchmaker, here)
-        _tell(table)
-        _tell_how_to_fill_and_start(matchmaker.about, table, here)
+        await _show(matchmaker, here)
 
     _at(game, name, server, data, work)
 
@@ -100,7 +99,7 @@ def join(
         if wait:
             await _wait(matchmaker, state, here)
         else:
-            _tell(await _own(matchmaker, here))
+            _tell(matchmaker.about, await _own(matchmaker, here))
             typer.echo(f"You sit there. {_to_wait(matchmaker.about, here)}")
 
     _at(game, name, server, data, work)
@@ -126,7 +125,7 @@ def add_bot(
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         await matchmaker.ask("AddBot", strength=bot)
-        _tell(await _own(matchmaker, here))
+        await _show(matchmaker, here)
 
     _at(game, name, server, data, work)
 
@@ -139,7 +138,7 @@ def remove_bot(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, d
         if not bots:
             raise Problem("No bot sits at your table.")
         await matchmaker.ask("RemoveBot", seat=bots[-1])
-        _tell(await _own(matchmaker, here))
+        await _show(matchmaker, here)
 
     _at(game, name, server, data, work)
 
@@ -155,7 +154,7 @@ def kick(
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         await matchmaker.ask("KickFromTable", subject=person)
-        _tell(await _own(matchmaker, here))
+        await _show(matchmaker, here)
 
     _at(game, name, server, data, work)
 
@@ -166,7 +165,7 @@ def start(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
         before = await matchmaker.state()
         known, people = _games(before), _others(before.table, here.me)
-        await matchmaker.ask("StartTable")
+        await _start(matchmaker)
         asked = await matchmaker.state()
         if asked.offer is not None and people:
             seconds = max(0, math.ceil(asked.offer.deadline_ms / 1000 - time.time()))
@@ -176,6 +175,9 @@ def start(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: 
         except asyncio.CancelledError:
             typer.echo(f"It starts all the same, if everybody confirms. {games(here)}")
             raise
+        except NoHall as away:
+            again = here.typed("table", "start", faces.typed_name(matchmaker.about))
+            raise Problem(f"{away} Whether it starts is not known; go on waiting for that:\n{again}") from None
         except NotStarted as not_started:
             raise Problem(f"{not_started} {_why(people, (await matchmaker.state()).table, here.me)}") from None
         tell_game(matchmaker.about, seat, here)
@@ -187,7 +189,7 @@ def show(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, data: D
     """Show the table at which you sit."""
 
     async def work(matchmaker: Matchmaker, here: Here) -> None:
-        _tell(await _own(matchmaker, here))
+        await _show(matchmaker, here)
 
     _at(game, name, server, data, work)
 
@@ -201,7 +203,7 @@ def list_tables(game: Game, name: Name = None, server: Server = DEFAULT_SERVER, 
             page = await matchmaker.read("ListTables", page_token=token)
             for table in page.tables:
                 none = False
-                _tell(table)
+                _tell(matchmaker.about, table)
             token = page.next_page_token
             if not token:
                 break
@@ -245,11 +247,49 @@ async def _sit_down(matchmaker: Matchmaker, code: str, table_id: str) -> None:
         raise
 
 
+async def _start(matchmaker: Matchmaker) -> None:
+    """Have everybody asked, if that is not so already. Raises HallError."""
+    try:
+        await matchmaker.ask("StartTable")
+    except HallError as error:
+        if error.reason != "TABLE_STARTING":
+            raise
+        typer.echo("It is about to start already.")
+
+
 async def _wait(matchmaker: Matchmaker, before: State, here: Here) -> None:
-    """Wait at one's table for a game that was not there before, and tell it. Raises Problem, HallError."""
-    _tell(await _own(matchmaker, here))
-    typer.echo(f"You wait until it starts. Ctrl-C ends waiting; you keep your seat. {_to_wait(matchmaker.about, here)}")
-    tell_game(matchmaker.about, await matchmaker.new_game(_games(before)), here)
+    """Wait at one's table for a game that was not there before, and tell it, and what changes until then.
+
+    Raises Problem, HallError.
+    """
+    game, told = matchmaker.about, await _own(matchmaker, here)
+
+    def seen(table: Table) -> None:
+        nonlocal told
+        if (table.seats, table.owner, table.code) != (told.seats, told.owner, told.code):
+            _tell(game, table)
+        if table.owner == here.me != told.owner:
+            typer.echo("The table is yours now.")
+            _tell_how_to_fill_and_start(game, table, here)
+        told = table
+
+    _tell(game, told)
+    if told.owner == here.me:
+        _tell_how_to_fill_and_start(game, told, here)
+    typer.echo(f"You wait until it starts. Ctrl-C ends waiting; you keep your seat. {_to_wait(game, here)}")
+    try:
+        seat = await matchmaker.new_game(_games(before), seen=seen)
+    except NoHall as away:
+        raise Problem(f"{away} You keep your seat there. {_to_wait(game, here)}") from None
+    tell_game(game, seat, here)
+
+
+async def _show(matchmaker: Matchmaker, here: Here) -> None:
+    """Tell one's table, and its owner how to go on. Raises Problem, HallError."""
+    table = await _own(matchmaker, here)
+    _tell(matchmaker.about, table)
+    if table.owner == here.me:
+        _tell_how_to_fill_and_start(matchmaker.about, table, here)
 
 
 def _to_wait(game: str, here: Here) -> str:
@@ -291,10 +331,12 @@ def _has_or_have(people: Sequence[str]) -> str:
     return "has" if len(people) == 1 else "have"
 
 
-def _tell(table: Table) -> None:
+def _tell(game: str, table: Table) -> None:
     seats = ", ".join(faces.shown(seat.subject) or (f"{seat.bot} bot" if seat.bot else "free") for seat in table.seats)
     code = f", code {table.code}" if table.code else ""
-    typer.echo(f"Table {table.table_id} of {faces.shown(table.owner)}{code}: {seats}")
+    agreed = ", ".join([*(["unrated"] if table.unrated else []), *described(game, table.terms)])
+    agreed = f" ({agreed})" if agreed else ""
+    typer.echo(f"Table {table.table_id} of {faces.shown(table.owner)}{code}{agreed}: {seats}")
 
 
 def _tell_how_to_fill_and_start(game: str, table: Table, here: Here) -> None:
